@@ -324,7 +324,8 @@ def guessed_value(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
         return {"methods": list(dict.fromkeys(means))}
     if len(means) == 1 and roles.method and not results:
         return {"value": means[0]}
-    has_methods = roles.method or any(like_methods(column, frame) for column in error.columns)
+    others = [column for column in error.columns if column not in results]
+    has_methods = roles.method or any(like_methods(column, frame) for column in others)
     if len(results) > 1:
         texts = [column for column in error.columns if not is_numberlike(frame[column])]
         if has_methods or (texts and not roles.words()):

@@ -79,6 +79,12 @@ def test_what_has_no_role_is_refused_with_a_command_that_works(name):
     assert np.average(pairs["difference"], weights=pairs["n"]) == pytest.approx(gap, abs=1e-6)
 
 
+def test_results_of_a_baseline_do_not_name_methods():
+    with pytest.raises(UnnamedRoles) as error:
+        Results.from_frame(WIDE.head(5).rename(columns={"base": "baseline"}))
+    assert set(proposed.typed(error.value)[1]["methods"]) == {"ours", "baseline"}
+
+
 HARMLESS = {
     "lr": 0.001, "batch_size": 64, "n_images": "1,000", "gpu": "A100", "n_way": 5, "note": "x",
     "runtime_s": RNG.random(60), "loss": RNG.random(60), "f1": RNG.random(60), "timestamp": range(60),

@@ -304,7 +304,7 @@ def test_what_a_choice_adds_is_measured_on_all_other_tasks():
         "clear": 3,
     }  # whole blocks, of 100 tasks or more
     first = equal[:, :100].mean(axis=1)
-    assert blocks["found"][0].mean == first.max()
+    assert blocks["found"][0].observed.mean == first.max()
     assert blocks["other"][0] == pytest.approx(equal[first.argmax(), 100:].mean())
     gap = first - equal[:, 100:].mean(axis=1)
     assert blocks["added"][0] == pytest.approx(gap[first.argmax()] - gap.mean())

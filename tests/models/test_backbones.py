@@ -333,7 +333,7 @@ class Twice(torch.nn.Module):
         (torch.nn.Flatten(0), r"makes shape \(3072,\)"),
         (Twice(), "makes a tuple"),
         (torch.nn.Linear(4, 4), r"cannot read images of 32 × 32 pixels \(mat1 .*resolution=PIXELS"),
-        (None, "network = None"),
+        (None, "network must be .*got None"),
     ],
 )
 def test_a_network_that_makes_no_features_is_refused(network, message):

@@ -156,7 +156,12 @@ def bank_for(learner) -> Bank:
     return Bank(torch.from_numpy(images.images), images.labels, "")
 
 
-@pytest.mark.parametrize("name", registered_learners)
+TAKES_SECONDS = {"linear-sgd": pytest.mark.slow}  # trains for 100 epochs
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=TAKES_SECONDS.get(name, ())) for name in registered_learners]
+)
 def test_learners_score_where_the_bank_is(name, pretend):
     """On features or images there, with uneven support; the scores are the CPU's."""
     learner, moved = learner_of(name), learner_of(name)

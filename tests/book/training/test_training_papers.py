@@ -269,7 +269,7 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(
     tasks = evaluation.sample_tasks(run.source, "closed", tasks=3, ways=5, shots=1, queries=2)
     assert run.outcomes(tasks).correct.shape == (3, 10)
     assert method_title("trained:evaluators/{dataset}/baseline++", "cosine") == "Baseline++"
-    with refuses("fewstab/cifar-fs/dn4", "no file", "train --paper fewstab"):
+    with refuses("fewstab/cifar-fs/dn4", "no file", "train makes .* fewstab"):
         backbones.load("trained:fewstab/cifar-fs/dn4")
 
 

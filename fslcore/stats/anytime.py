@@ -17,6 +17,7 @@ from .intervals import (
     Array,
     Interval,
     Pair,
+    are_of_difference,
     checked_bounds,
     checked_level,
 )
@@ -107,7 +108,7 @@ def confidence_sequence(
         confidence_level=confidence_level,
         n_tasks=x.size,
         target=Target.THESE_IMAGES,
-        is_difference=low < 0 < high,
+        is_difference=are_of_difference((low, high)),
     )
 
 

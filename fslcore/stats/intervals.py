@@ -136,7 +136,7 @@ class Interval:
         if bounds is not None:
             object.__setattr__(self, "mean", mean_within(self.mean, bounds))
             if self.is_difference is None:
-                object.__setattr__(self, "is_difference", bounds[0] < 0 < bounds[1])
+                object.__setattr__(self, "is_difference", are_of_difference(bounds))
         for name, end in zip(("low", "high"), _ends(self)):
             object.__setattr__(self, name, end)
         object.__setattr__(self, "few_errors", _has_few_errors(self))
@@ -542,6 +542,11 @@ def bounds_of_difference(first: ArrayLike, second: ArrayLike | None, bounds: Bou
     if bounds is None and declared_bounds(first, None) and declared_bounds(second, None):
         return -1.0, 1.0
     return checked_bounds(bounds)
+
+
+def are_of_difference(bounds: Pair) -> bool:
+    """Whether a mean between bounds may lie on either side of 0, as the mean of a difference may."""
+    return bounds[0] < 0 < bounds[1]
 
 
 def checked_bounds(bounds: Bounds) -> Bounds:

@@ -13,7 +13,15 @@ from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, whole
 from .image_intervals import ThreeIntervals
-from .intervals import DEFAULT_CONFIDENCE_LEVEL, Bounds, Floats, Interval, Pair, checked_level
+from .intervals import (
+    DEFAULT_CONFIDENCE_LEVEL,
+    Bounds,
+    Floats,
+    Interval,
+    Pair,
+    are_of_difference,
+    checked_level,
+)
 from .pilot import Pilot
 
 __all__ = ["Plan", "minimum_detectable_difference", "plan_sample_size", "power", "smallest"]
@@ -515,7 +523,7 @@ def _check_difference(pilot: ThreeIntervals | Pilot) -> None:
     """Raise `InputError` for a pilot of one method."""
     if isinstance(pilot, Pilot):
         bounds = pilot.bounds
-        is_of_one_method = bounds is not None and not bounds[0] < 0 < bounds[1]
+        is_of_one_method = bounds is not None and not are_of_difference(bounds)
     else:
         bounds = pilot.closed.bounds
         is_of_one_method = pilot.closed.is_difference is False

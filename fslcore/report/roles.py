@@ -359,6 +359,12 @@ def constant_numbers(frame: pd.DataFrame, roles: Roles) -> list[str]:
     ]
 
 
+def open_columns_of(frame: pd.DataFrame, roles: Roles) -> list[str]:
+    """The columns that may be measurements, in their order: a column of one number may be one too."""
+    possible = {*unnamed_columns(frame, roles), *constant_numbers(frame, roles)}
+    return [column for column in frame.columns if column in possible]
+
+
 def numbers_rows(frame: pd.DataFrame, values: pd.Series) -> bool:
     """Whether whole numbers count on from row to row of each file."""
     if not is_numeric(values):
@@ -406,10 +412,7 @@ def name_headers(frame: pd.DataFrame, roles: Roles) -> None:
     """
     if roles.value or roles.wide:
         return
-    open_columns = [*unnamed_columns(frame, roles), *constant_numbers(frame, roles)]
-    open_columns = [
-        column for column in frame.columns if column in open_columns and is_numeric(frame[column])
-    ]
+    open_columns = [c for c in open_columns_of(frame, roles) if is_numeric(frame[c])]
     matches = {
         column: match for column in open_columns if (match := NUMBERED.fullmatch(str(column)))
     }
@@ -513,9 +516,7 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
             "whose rows are no independent sample. Bring the final test of several seeds, tasks or "
             "data sets"
         )
-    # A column counts that holds one number too: it is a measurement like the others.
-    open_columns += constant_numbers(frame, roles)
-    numbers = [c for c in frame.columns if c in open_columns and re.fullmatch(r"\d+", str(c))]
+    numbers = [c for c in open_columns_of(frame, roles) if re.fullmatch(r"\d+", str(c))]
     if len(numbers) > 1 and roles.method:
         raise InputError(
             f"{name}: the columns {', '.join(map(str, numbers))} are numbers of shots, of seeds or of "

@@ -94,10 +94,7 @@ class Recipe:
         """Python with these arguments in the copy, which must end well; what it printed."""
         self.used |= {argument for argument in command if argument in self.named}
         paths = os.pathsep.join([str(self.folder), str(self.folder / "book")])
-        environment = {
-            k: v for k, v in os.environ.items() if k != "SITE_REQUIRED"
-        }  # a copy has none
-        environment |= {"PYTHONPATH": paths}
+        environment = os.environ | {"PYTHONPATH": paths, "SITE_REQUIRED": ""}  # a copy has no site
         done = captured([sys.executable, *command], cwd=self.folder, env=environment)
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
         return done.stdout

@@ -127,14 +127,14 @@
       alone += keep * gap * gap * ways * (1 - ways / classes);
     }
     const ofClasses = squaredLength(gone, p, classes, alone);
-    return three_intervals_of({
+    return threeIntervalsOf({
       mean, tasks, sampling: deviation * deviation / tasks, level, found: [ofImages[0], ofClasses[0]],
       noise: [ofImages[1], ofClasses[1]], freedom: [total - 1, ways === classes ? 0 : classes - 1], units: [total, classes],
     });
   }
 
   /** `fslcore.stats.image_intervals.three_intervals_of`, of accuracies in percent. */
-  function three_intervals_of({ mean, tasks, sampling, level, found, noise, freedom, units }) {
+  function threeIntervalsOf({ mean, tasks, sampling, level, found, noise, freedom, units }) {
     const bounds = [0, 100], rounded = (1e-12 * mean) ** 2;
     const seen = x => (Math.abs(x) > rounded ? x : 0);
     sampling = seen(sampling);

@@ -3,13 +3,14 @@
 import ast
 import math
 import re
+import warnings
 from numbers import Integral
 
 import myst_nb
 import numpy as np
 from IPython.display import Markdown, display
 
-from fslcore.errors import InputError
+from fslcore.errors import FslcoreWarning, InputError
 
 from . import notebooks
 
@@ -31,8 +32,25 @@ _MINUS = re.compile(
     r"(?<![\w.)])-(?=\d)"
 )  # before a number; not in efficientnet-lite0, 2-way or 2020-06-01
 _PERCENT = re.compile(r"(?<=\d)%(?!\w)")
+_format_other = warnings.formatwarning
 _EXACT_SHARES = {0.0: "none", 0.5: "half", 1.0: "all"}
 _INFINITE = re.compile(r"\binf\b")  # as Python formats it
+
+
+def _format_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    line: str | None = None,
+) -> str:
+    """A warning of the library is its sentence: a reader needs neither the file nor its code."""
+    if issubclass(category, FslcoreWarning):
+        return f"{message}\n"
+    return _format_other(message, category, filename, lineno, line)
+
+
+warnings.formatwarning = _format_warning
 
 
 def check_parameters(name: str, namespace: dict) -> None:

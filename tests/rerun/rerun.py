@@ -77,8 +77,7 @@ RULES = [
         r"\b(?:\d+|[Nn]one|all|any|both) of (?:the )?0\b(?![.,]?\d| ?%| points)|\b[Aa]ll 0\b",
     ),
     Rule("a gap", r"(?<=[\w)]) [.;,](?= |$)|\( *\)|\[ *\]|\b(?:of|on|in|to|and) (?=[.;](?: |$))"),
-    # The size at which a folder was read is a note to the reader.
-    Rule("a warning", r"\b(?!FslcoreWarning: \S+: read at )\w+Warning: .*"),
+    Rule("a warning", r"\b\w+Warning: .*"),
     Rule("one of many", r"(?<![\d.,±−–/×-])(?<!\+ )\b1 " + COUNTED),
     Rule(
         "another level",

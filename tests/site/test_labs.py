@@ -18,6 +18,7 @@ from scipy import stats as sp
 from fslcore import stats
 from fslcore.errors import InputError
 from fslcore.report import printed
+from fslcore.report.numbers import half_width_of, number_in
 from fslcore.stats.intervals import limits
 from fslcore.stats.pilot import Moments, Pilot
 from fslcore.stats.targets import IMAGE_TARGETS
@@ -357,6 +358,28 @@ def test_bad_figures_are_refused_as_the_library_refuses_them(labs, a, inputs):
     assert sentence and "\n" not in sentence
     with pytest.raises(InputError):
         stats.compare_printed(a, [70.5, 0.5], tasks, **inputs)
+
+
+@pytest.mark.parametrize(
+    "text, wanted",
+    [
+        ("71.2 ± 0.4", [71.2, 0.4]),
+        ("71,2±0,4 %", [71.2, 0.4]),
+        ("71.2 +/- .4", [71.2, 0.4]),
+        (r"$71.2 \pm 0.4$", [71.2, 0.4]),
+        ("71.2 (0.4)", None),
+        ("71.2(4)", None),
+        ("71.2 [0.4]", None),
+        ("71.2", None),
+        ("71.2 0.4", None),
+    ],
+)
+def test_only_a_sign_makes_a_second_number_a_half_width(labs, text, wanted):
+    """Brackets hold a rank, a count or a deviation: they are never ±, in the page as in the command."""
+    assert labs("text => fslLabs.compute.printed.figure(text)", text) == wanted
+    match = number_in(text)
+    by_command = match and half_width_of(match)
+    assert bool(by_command) == (wanted is not None)
 
 
 # ---------------------------------------------------------------- how many queries, tasks, images, classes?

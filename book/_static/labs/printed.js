@@ -183,15 +183,15 @@
     return out;
   }
 
-  L.compute.printed = { fromPrinted, BETWEEN, CORRELATION };
-
-  // ---------------------------------------------------------------- the page
-
   /** Mean and ± from a text such as 71.2 ± 0.4 or 71.2+-0.4; null where it is none, as in brackets. */
   function figure(text) {
     const found = /^\s*\$?(\d+[.,]?\d*)\s*%?\s*(?:±|\+\s*\/?\s*-|\$?\\pm\$?)\s*(\d*[.,]?\d+)\s*%?\$?\s*$/.exec(text);
     return found && [found[1], found[2]].map(part => Number(part.replace(",", ".")));
   }
+
+  L.compute.printed = { fromPrinted, figure, BETWEEN, CORRELATION };
+
+  // ---------------------------------------------------------------- the page
 
   L.register("printed", root => {
     const change = L.calm(update), say = L.sentence();
@@ -258,7 +258,7 @@
         const mark = { x: found.difference, class: "fsl-base-fill", path: L.disc };
         return { label: `if ± is ${name(r)}: ${verdict}`, isBold: r === found.likely, bars, mark };
       });
-      L.forest(chart, rows, { label: "first less second, in points", ends, zero: true });
+      L.forest(chart, rows, { label: "first − second, in points", ends, zero: true });
     }
 
     const copy = L.button("Copy the sentence", () => {

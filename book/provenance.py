@@ -92,7 +92,7 @@ def named(parameters):
 def name_in_manifest(word):
     """'cub-fewstab' of 'cub?splits=fewstab', 'clip' of 'clip-released'; 'dtd:PATH' stays, and is not listed."""
     from fslcore.datasets.listing import READERS
-    from fslcore.datasets.load import source_of
+    from fslcore.datasets.loading import source_of
 
     return source_of(word) if word.partition("?")[0] in READERS else word.removesuffix("-released")
 

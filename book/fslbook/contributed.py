@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fslcore import catalogue, sources
-from fslcore.datasets.load import source_of
+from fslcore.datasets.loading import source_of
 from fslcore.errors import InputError, reason, shown, unique_keys, visible
 from fslcore.paths import DATA
 from fslcore.tasks import Tasks, resplit, sample_closed, sample_open

@@ -18,7 +18,7 @@ import numpy as np
 
 from fslcore import __version__, catalogue, sources
 from fslcore.catalogue import USER_CHECKPOINT
-from fslcore.datasets.load import source_of
+from fslcore.datasets.loading import source_of
 from fslcore.errors import InputError
 from fslcore.paths import check_output, replace_file
 from fslcore.tasks import Tasks

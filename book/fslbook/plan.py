@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from fslcore import sources
 from fslcore.catalogue import USER_CHECKPOINT
 from fslcore.datasets.listing import READERS
-from fslcore.datasets.load import source_of
+from fslcore.datasets.loading import source_of
 from fslcore.errors import InputError
 from fslcore.paths import at_home
 

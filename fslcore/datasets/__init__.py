@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from .listing import cards
-from .load import check_name, fetchable, load, names, path_forms
+from .loading import check_name, fetchable, load, names, path_forms
 
 if TYPE_CHECKING:
     from .coloured import load_coloured

@@ -13,7 +13,7 @@ from fslcore import datasets
 from fslcore.cli import app
 from fslcore.datasets import listing, papers, releases
 from fslcore.datasets.listing import READERS
-from fslcore.datasets.load import reader
+from fslcore.datasets.loading import reader
 
 SPLITS = {"base": "train", "validation": "val", "novel": "test"}
 CLASSES = {"train": ["apple", "bear"], "val": ["cup"], "test": ["dog", "elm"]}

@@ -75,6 +75,40 @@ def pages_of_the_reference(repository: Repository):
             yield page.path, page.line(match.start()), match[1], "no module of the chapters"
 
 
+@rule()
+def hidden_modules(repository: Repository):
+    """No module has the name of something else in its package, which would hide one of the two."""
+    for package in repository.files(*MODULES):
+        if package.name != "__init__":
+            continue
+        folder = package.path.removesuffix("/__init__.py")
+        modules = repository.files(f"{folder}/*.py", f"{folder}/*/__init__.py")
+        paths = {file.path.removesuffix("/__init__.py").removesuffix(".py") for file in modules}
+        names = {path.rpartition("/")[2] for path in paths - {folder}}
+        for node in ast.walk(package.tree):
+            for name in bound_names(node) & names - imported_modules(package.tree):
+                yield package.path, node.lineno, f"{name} hides the module {name}", "another name"
+
+
+def imported_modules(tree: ast.Module) -> set[str]:
+    """Modules that a package imports as such: ``from . import means``."""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    of_package = [node for node in nodes if node.level and not node.module]
+    return {alias.asname or alias.name for node in of_package for alias in node.names}
+
+
+def bound_names(node: ast.AST) -> set[str]:
+    """Names that a statement binds, and public names that it lists."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.ImportFrom):
+        return {alias.asname or alias.name for alias in node.names}
+    if isinstance(node, ast.Assign):
+        targets = {ast.unparse(target) for target in node.targets}
+        return targets | (set(ast.literal_eval(node.value)) if "__all__" in targets else set())
+    return set()
+
+
 @rule(*MODULES)
 def imports_by_name(file: File):
     """The build follows imports; one by a name that is made at run time leads nowhere."""

@@ -123,6 +123,7 @@ from . import means
 def gap():
     return means.gap()
 '''
+PACKAGE = '"""Means."""\n\nfrom . import means\nfrom .gaps import widest\n\n__all__ = ["means", "widest"]\n'
 INDEX = "# Means\n\nA gap of {glue:text}`means::gap` points.\n"
 REFERENCE = "# Gaps\n\n```{eval-rst}\n.. automodule:: fslcore.gaps\n```\n"
 CHAPTERS = "# Gaps\n\n.. automodule:: fslbook.oops.audit\n"
@@ -147,6 +148,7 @@ GOOD = {
     "book/install.md": INSTALL,
     "book/api-means.md": REFERENCE,
     "fslcore/gaps.py": MODULE,
+    "fslcore/__init__.py": PACKAGE,
     "book/train.md": TRAINED,
 }
 
@@ -225,6 +227,15 @@ BAD = [
     ("pages-of-the-reference", REFERENCE, "fslcore.gaps", "fslcore.x", "Gaps of", "on no page"),
     ("pages-of-the-reference", REFERENCE, "# Gaps", CHAPTERS, "fslbook.oops", "of the chapters"),
     ("imports-by-name", MODULE, "means.gap()", '__import__("means")', "__import__", "statement"),
+    (
+        "hidden-modules",
+        PACKAGE,
+        "import widest",
+        "import widest as gaps",
+        "from .gaps",
+        "hides the module",
+    ),
+    ("hidden-modules", PACKAGE, '"widest"]', '"gaps"]', "__all__", "gaps hides"),
     ("learners-that-are-trained", TRAINED, "`r2d2`, ", "", "trains", "r2d2 is missing"),
     ("cross-references", MODULE, "of means.", "of `mean`.", "Gaps of", "`mean`"),
     ("cross-references", MODULE, "of means.", "of `fslcore.gap`.", "Gaps of", "fslcore.gap"),

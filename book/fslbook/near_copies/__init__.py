@@ -2,8 +2,8 @@
 a backbone.
 """
 
+from .pictures import sheet, write_sheet
 from .result import Copies
 from .search import RULES, find
-from .sheet import sheet, write_sheet
 
 __all__ = ["RULES", "Copies", "find", "sheet", "write_sheet"]

@@ -292,31 +292,6 @@ def test_findings_state_both_sides():
     assert "Tuning MAML's steps by 5-fold helps" not in findings.index
 
 
-def test_what_a_choice_adds_is_measured_on_all_other_tasks():
-    rng = np.random.default_rng(0)
-    equal, clear = rng.normal(50, 8, (2, 30, 350))
-    clear[3] += 40
-    blocks = selection.chosen_on(
-        {"equal": equal, "clear": clear.clip(0, 100), "few": equal[:, :190]}, {}, 100
-    )
-    assert blocks["row"].value_counts().to_dict() == {
-        "equal": 3,
-        "clear": 3,
-    }  # whole blocks, of 100 tasks or more
-    first = equal[:, :100].mean(axis=1)
-    assert blocks["found"][0].observed.mean == first.max()
-    assert blocks["other"][0] == pytest.approx(equal[first.argmax(), 100:].mean())
-    gap = first - equal[:, 100:].mean(axis=1)
-    assert blocks["added"][0] == pytest.approx(gap[first.argmax()] - gap.mean())
-    table = selection.chosen_table(blocks)
-    assert table.loc["equal", "added"] > 1.2 > 1 > abs(table.loc["clear", "added"])
-    assert (
-        table.loc["equal", "corrected"] >= table.loc["equal", "naive"] and table["longer"].min() > 1
-    )
-    rows = selection.chosen_rows(blocks)
-    assert len(rows) == 4 and rows["mean"][0] == pytest.approx(first.max() - blocks["other"][0])
-
-
 def test_the_luck_of_networks_is_that_of_equal_ones_at_least(monkeypatch):
     """Networks that guess alike gain by luck alone; where one knows all, nothing is luck."""
     rng = np.random.default_rng(1)

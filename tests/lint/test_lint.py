@@ -183,7 +183,7 @@ BAD = [
     ("length", CHAPTER, "A task has", "A task has " * 700, "---", "at most 2000"),
     ("kinds-of-cells", CHAPTER, ":tags: [remove-cell]\n", "", "{code-cell}", "remove-cell"),
     ("kinds-of-cells", CHAPTER, "[hide-input]", "[remove-cell]", "{code-cell}", "glues nothing"),
-    ("kinds-of-cells", CHAPTER, "gap =", "gap = 0\n" * 10 + "gap =", "{code-cell}", "11 visible"),
+    ("kinds-of-cells", CHAPTER, "gap =", "gap = 0\n" * 20 + "gap =", "{code-cell}", "21 visible"),
     ("kinds-of-cells", CHAPTER, ":caption: gaps", ":tags: [hide-cell]", "---", "no visible"),
     ("sentences-by-code", CHAPTER, "gap =", 'Markdown("So. It is.")\ngap =', "Markdown", "So. It"),
     ("keys", CHAPTER, "is {glue:text}`gap`", "is {glue:text}`gaps`", "The gap is", "no gaps"),

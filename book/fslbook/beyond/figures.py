@@ -14,7 +14,7 @@ from fslbook.style import COLOURS, MARKERS
 from fslcore.stats import power
 from fslcore.stats.crossed import CrossedIntervals
 
-from ..figures import interval_stack
+from ..figures import interval_stack, plain_ticks
 from .targets import series_rows
 
 if TYPE_CHECKING:
@@ -290,4 +290,53 @@ def gap_strip(table: pd.DataFrame, kinds: Sequence[Kind], gap: float) -> plt.Fig
     ax.set(ylim=(len(drawn) - 0.5, -0.5), xlabel="difference (points)")
     ax.set_yticks(range(len(drawn)), [kind.name for kind in drawn], fontsize=9)
     ax.grid(axis="y", visible=False)
+    return figure
+
+
+def excess_panels(by_correlation: pd.DataFrame, by_gain: pd.DataFrame) -> plt.Figure:
+    """Excess of the best of many scores: simulations with their intervals as marks, theory as lines.
+
+    Parameters
+    ----------
+    by_correlation, by_gain : DataFrame
+        `fslbook.beyond.adaptivity.excesses` of equally good methods, and of improving ones.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(5.6, 3.3), sharey=True, layout="constrained")
+    parts = (
+        (by_correlation, "correlation", "correlation {:g}", "Equally good"),
+        (by_gain, "gain", "{:+g} points each", "Each a little better"),
+    )
+    for ax, (table, column, name, title) in zip(axes, parts):
+        for (value, world), colour, mark in zip(table.groupby(column), COLOURS, MARKERS):
+            error = [world["simulated"] - world["low"], world["high"] - world["simulated"]]
+            look = dict(color=colour, label=name.format(value))
+            ax.errorbar(world["methods"], world["simulated"], error, fmt=mark, markersize=5, **look)
+            ax.plot(world["methods"], world["expected"], color=colour, linewidth=1)
+        ax.set_xscale("log")
+        plain_ticks(ax.xaxis)
+        ax.set_title(title, fontsize=10)
+        ax.tick_params(labelsize=9)
+        ax.set_xlabel("methods scored on the test set", fontsize=9)
+        ax.legend(fontsize=9, loc="upper left")
+    axes[0].set_ylabel("best score − its true accuracy (points)", fontsize=9)
+    axes[0].set_ylim(bottom=0)
+    return figure
+
+
+def climbs(paths: dict[str, np.ndarray], truth: float) -> plt.Figure:
+    """Best score so far (mean over test sets) by the number of variants tried, and the true accuracy.
+
+    Parameters
+    ----------
+    paths : dict of (V + 1, R) arrays
+        `fslbook.beyond.adaptivity.revised`, in percent, by how variants are accepted.
+    """
+    figure, ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
+    for (name, path), colour, line in zip(paths.items(), COLOURS, ("-", "--", "-.")):
+        ax.plot(path.mean(axis=1), color=colour, linestyle=line, label=name)
+    ax.axhline(truth, color="black", linewidth=1, label="true accuracy of every variant")
+    ax.set_xlabel("variants scored on the same test set", fontsize=9)
+    ax.set_ylabel("best score so far (%)", fontsize=9)
+    ax.tick_params(labelsize=9)
+    ax.legend(fontsize=9)
     return figure

@@ -19,7 +19,6 @@ import statsmodels.formula.api as smf
 from fslcore import evaluation, stats
 from fslcore.errors import InputError
 from fslcore.evaluation import Method
-from fslcore.stats.chosen import FEWEST_TASKS
 from fslcore.tasks import Tasks, sample_all_classes
 from fslcore.tasks.resplits import BootstrapFailed
 
@@ -235,97 +234,6 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
             "rank correlation": np.nan_to_num(rank_correlation(a, b)).mean(),
         }
     return pd.DataFrame(rows).T
-
-
-def chosen_on(
-    candidates: dict[str, np.ndarray],
-    tables: dict[str, pd.DataFrame],
-    size: int,
-    level: float = 0.95,
-) -> pd.DataFrame:
-    """One candidate chosen on a few tasks, and its accuracy there and on all other tasks, block by
-    block.
-
-    Parameters
-    ----------
-    candidates : dict of (M, T) arrays
-        Accuracies of candidates in percent, by what they are.
-    tables : dict of DataFrames
-        More of them, from `grid`: of each data set.
-    size : int
-        Tasks of a block, of which no two share a task; half of the tasks where there are fewer than
-        twice as many. Candidates whose blocks would have fewer tasks than
-        `fslcore.stats.winner_interval` needs are left out.
-
-    Returns
-    -------
-    DataFrame
-        A row per block: ``row``, what is chosen; ``candidates``; ``other``, the accuracy of the
-        chosen one on the other tasks; ``added``, by how much it gains more over the average
-        candidate on its own tasks; and ``found``, the `fslcore.stats.chosen.Winner`.
-    """
-    for name, table in tables.items():
-        for dataset, _, by in _grids(table, [ORACLE]):
-            candidates = candidates | {f"{name}, {dataset}": by[ORACLE].to_numpy().T}
-    rows = []
-    for name, accuracies in candidates.items():
-        step = min(size, accuracies.shape[1] // 2)
-        if step >= FEWEST_TASKS:
-            for first in range(0, accuracies.shape[1] - step + 1, step):
-                rows.append(_chosen_on(name, accuracies, slice(first, first + step), level))
-    return pd.DataFrame(rows)
-
-
-def _chosen_on(name, accuracies, block, level):
-    """A row of `chosen_on`, from the accuracies (M, T) and the tasks on which one is chosen."""
-    on_block = accuracies[:, block]
-    on_others = np.delete(accuracies, block, axis=1).mean(axis=1)
-    winner = stats.winner_interval(on_block, confidence_level=level, bounds=(0, 100))
-    gap = on_block.mean(axis=1) - on_others
-    return {
-        "row": name,
-        "candidates": len(accuracies),
-        "other": on_others[winner.method],
-        "added": gap[winner.method] - gap.mean(),
-        "found": winner,
-    }
-
-
-def chosen_table(blocks: pd.DataFrame) -> pd.DataFrame:
-    """`chosen_on` by what is chosen: means over blocks, and how often intervals hold the accuracy
-    on other tasks."""
-    winners, accuracies = blocks["found"], blocks["other"]
-    corrected = [w.corrected.low <= x <= w.corrected.high for w, x in zip(winners, accuracies)]
-    longer = [
-        w.corrected.half_width / w.observed.half_width if w.observed.half_width else 1.0
-        for w in winners
-    ]
-    naive = [w.observed.low <= x <= w.observed.high for w, x in zip(winners, accuracies)]
-    all_of = blocks.assign(naive=naive, corrected=corrected, longer=longer, blocks=1)
-    by = {
-        "candidates": "first",
-        "blocks": "sum",
-        "added": "mean",
-        "naive": "sum",
-        "corrected": "sum",
-        "longer": "mean",
-    }
-    return all_of.groupby("row", sort=False).agg(by)
-
-
-def chosen_rows(blocks: pd.DataFrame) -> pd.DataFrame:
-    """The first block of each row of `chosen_on`, minus the accuracy on other tasks, for
-    `fslbook.figures.forest`."""
-    rows = []
-    for block in blocks.drop_duplicates("row").itertuples():
-        winner = block.found
-        for series, interval in (
-            ("naive", winner.observed),
-            ("corrected for the choice", winner.corrected),
-        ):
-            off = {end: getattr(interval, end) - block.other for end in ("mean", "low", "high")}
-            rows.append(dict(row=block.row, series=series) | off)
-    return pd.DataFrame(rows)
 
 
 def differences_from(

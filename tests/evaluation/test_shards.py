@@ -7,6 +7,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -537,11 +538,17 @@ def read(i):
     if i % t.BATCH == 0:
         with open({log!r}, "a") as file:
             file.write("x")
-        while os.path.getsize({log!r}) >= int(os.environ["KILLED_AT"]):
+        while os.path.getsize({log!r}) >= killed_at:
             time.sleep(1)
     return t.image_of(i)
-images = t.pictures(read, 240)
-t.backbones.features(images, t.flat())
+for line in sys.stdin:  # each in a copy of this process, which has imported torch once for all
+    killed_at = int(line)
+    child = os.fork()
+    if child == 0:
+        t.backbones.features(t.pictures(read, 240), t.flat())
+        os._exit(0)
+    print(child, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
@@ -561,22 +568,29 @@ def test_a_kill_loses_one_shard_at_most(tmp_path, monkeypatch):
     }
     rng = random.Random(0)
     kills = 4
-    for _ in range(
-        kills
-    ):  # at most 7 of the 30 batches each, so that none ends by itself; each waits for its end
-        wanted = len(log.read_text()) + rng.randint(2, 7)
-        process = subprocess.Popen(
-            [sys.executable, "-c", code], env={**env, "KILLED_AT": str(wanted)}
-        )
-        while process.poll() is None and len(log.read_text()) < wanted:
-            time.sleep(0.002)
-        assert process.poll() is None
-        process.kill()
-        process.wait()
-    assert (
-        subprocess.run([sys.executable, "-c", code], env={**env, "KILLED_AT": "1000000"}).returncode
-        == 0
-    )
+    command = [sys.executable, "-c", code]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=env, **pipes) as parent:
+
+        def begin(killed_at):
+            parent.stdin.write(f"{killed_at}\n")
+            parent.stdin.flush()
+            return int(parent.stdout.readline())
+
+        def exit_code():
+            return int(parent.stdout.readline())
+
+        for _ in range(kills):  # at most 7 of the 30 batches each, so that none ends by itself
+            wanted = len(log.read_text()) + rng.randint(2, 7)
+            child = begin(wanted)
+            latest = time.monotonic() + 120
+            while len(log.read_text()) < wanted and time.monotonic() < latest:
+                time.sleep(0.002)
+            os.kill(child, signal.SIGKILL)
+            assert exit_code() == -signal.SIGKILL
+        begin(killed_at=1_000_000)
+        assert exit_code() == 0
+        parent.stdin.close()
     # A kill costs the batches of one shard, and the first image, which is read at each start to
     # choose the network.
     assert 30 < len(log.read_text()) <= 30 + kills * (2 + 1)

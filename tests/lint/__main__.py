@@ -21,10 +21,18 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("rules", nargs="*", metavar="RULE", help="these rules alone")
-    names = parser.parse_args(arguments).rules
+    parser.add_argument(
+        "--files",
+        nargs="+",
+        default=[],
+        metavar="PATH",
+        help="what changed: other files are read for rules on all",
+    )
+    options = parser.parse_args(arguments)
+    names = options.rules
     if unknown := sorted(set(names) - set(RULES)):
         parser.error(f"no rule {', '.join(unknown)}; {', '.join(RULES)} are allowed")
-    found = sorted(findings(Repository(root), names))
+    found = sorted(findings(Repository(root), names, options.files))
     for finding in found:
         print(finding)
     if found:

@@ -115,7 +115,7 @@ def plain_english(file: File):
 @rule("fslcore/**/*.py", "book/fslbook/**/*.py", "book/*.py")
 def plain_docstrings(file: File):
     """The same in docstrings, of which the API reference is made."""
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
             for words, found, allowed in phrases(ast.get_docstring(node) or ""):
                 at = line_of(ast.get_docstring(node, clean=False), words)
@@ -145,7 +145,7 @@ def comments(text: str) -> list[tuple[int, str]]:
 @rule("fslcore/**/*.py", "book/fslbook/**/*.py", "book/*.py")
 def plain_messages(file: File):
     """The same in messages, which are words with blanks between them, and in comments."""
-    nodes = list(ast.walk(file.tree))
+    nodes = file.nodes
     holders = [n for n in nodes if isinstance(n, (ast.Module, ast.ClassDef, ast.FunctionDef))]
     inside = {id(part) for n in nodes if isinstance(n, ast.JoinedStr) for part in n.values}
     inside |= {id(n.body[0].value) for n in holders if ast.get_docstring(n, clean=False)}

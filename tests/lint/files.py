@@ -96,6 +96,11 @@ class File:
         return ast.parse(self.text)
 
     @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of a module's code, which several rules go through."""
+        return list(ast.walk(self.tree))
+
+    @cached_property
     def cells(self) -> list[Cell]:
         """A chapter's code cells."""
         cells = []
@@ -154,13 +159,17 @@ def rule(*patterns: str) -> Callable:
     return register
 
 
-def findings(repository: Repository, names: list[str] | None = None) -> Iterator[Finding]:
-    """What the rules, or those of these names, find."""
+def findings(
+    repository: Repository, names: list[str] | None = None, paths: list[str] | None = None
+) -> Iterator[Finding]:
+    """What the rules, or those of these names, find; those that read one file at a time, in these files alone."""
     for name in names or RULES:
         patterns, check = RULES[name]
         if not patterns:
             for path, line, found, allowed in check(repository):
                 yield Finding(path, line, name, found, allowed)
         for file in repository.files(*patterns):
+            if paths and file.path not in paths:
+                continue
             for line, found, allowed in check(file):
                 yield Finding(file.path, line, name, found, allowed)

@@ -26,7 +26,7 @@ def private_names(file: File):
     """Names with an underscore are used in their module alone."""
     own_modules = set()
     allowed = "a public name, or a function in the other module"
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         if isinstance(node, ast.ImportFrom) and (
             node.level or node.module.split(".")[0] in PACKAGES
         ):
@@ -34,7 +34,7 @@ def private_names(file: File):
             for name in filter(is_private, names):
                 yield node.lineno, f"{name} of another module", allowed
             own_modules |= {a.asname or a.name for a in node.names if a.name.islower()}
-    for node in ast.walk(file.tree):
+    for node in file.nodes:
         is_attribute = isinstance(node, ast.Attribute) and is_private(node.attr)
         if is_attribute and getattr(node.value, "id", None) in own_modules:
             yield node.lineno, f"{node.value.id}.{node.attr}", allowed

@@ -46,9 +46,9 @@ def top_level(tree: ast.Module) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def docstrings(file: File) -> Iterator[tuple[int, str]]:
     """(line before its first, text) of each docstring."""
-    for node in ast.walk(tree):
+    for node in file.nodes:
         if isinstance(node, (ast.Module, ast.FunctionDef, ast.ClassDef)) and (
             ast.get_docstring(node) is not None
         ):
@@ -63,7 +63,7 @@ def cross_references(repository: Repository):
     parts_of_modules = {part for name in modules for part in name.split(".")}
     everything = set(dir(builtins)) | parts_of_modules
     for file in files:
-        everything |= names_in(ast.walk(file.tree))
+        everything |= names_in(file.nodes)
     # Packages whose names come from their modules when they are asked for.
     loading = {name for name, file in modules.items() if LOADS.search(file.text)}
 
@@ -84,7 +84,7 @@ def cross_references(repository: Repository):
         return not rest or (rest[0] in here and everything.issuperset(rest))
 
     for file in files:
-        for line, text in docstrings(file.tree):
+        for line, text in docstrings(file):
             for match in REFERENCE.finditer(blank(text, LINK)):
                 if not is_there(" ".join(match[1].split())):
                     found = line + text.count("\n", 0, match.start())

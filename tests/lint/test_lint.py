@@ -279,6 +279,9 @@ def test_the_command_prints_findings_with_file_and_line_and_fails(tmp_path, caps
     found(tmp_path, ["roles"], **{"book/page.md": PAGE.replace("How do", "Whoever may")})
     assert main(["roles", "plain-english"], tmp_path) == 1
     assert capsys.readouterr().out.startswith("book/page.md:1: … # Whoever")
+    assert main(["plain-english", "--files", "README.md"], tmp_path) == 0
+    assert main(["plain-english", "--files", "README.md", "book/page.md"], tmp_path) == 1
+    capsys.readouterr()
     assert main(["roles"], tmp_path) == 0
     assert capsys.readouterr().out == ""
     with pytest.raises(SystemExit, match="2"):

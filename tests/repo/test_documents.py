@@ -15,10 +15,9 @@ from checkout import copy_sources
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from PIL import Image
-from running import captured
+from running import captured, forked_commands
 
 from fslbook import cli
-from fslcore import store
 from fslcore.cli import app
 from fslcore.paths import ROOT
 from fslcore.stats import estimate_variance, plan_sample_size
@@ -58,27 +57,19 @@ def clean_copy(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def in_copy(clean_copy):
+    """A function that runs lines of a shell in the copy. All share a cache, which is empty at first."""
+    with forked_commands(clean_copy, clean_copy / "programs") as variables:
+        environment = os.environ | variables | {"FSLCORE_CACHE": str(clean_copy / "cache")}
+        yield lambda lines: captured(["bash", "-ec", lines], cwd=clean_copy, env=environment)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [*filter(FIRST_COMMANDS.get, FIRST_COMMANDS)])
-def test_the_first_commands_of_a_page_run_in_a_clean_copy(page, clean_copy):
-    lines = FIRST_COMMANDS[page].replace("/data/", f"{clean_copy}/files/")
-    environment = os.environ | {
-        "PATH": f"{sys.exec_prefix}/bin:{os.environ['PATH']}",
-        "PYTHONPATH": f"{clean_copy}:{clean_copy}/book",
-        "FSLCORE_CACHE": str(clean_copy / "cache"),
-    }
-    command = ["bash", "-ec", lines]
-    done = captured(command, cwd=clean_copy, env=environment)
+def test_the_first_commands_of_a_page_run_in_a_clean_copy(page, clean_copy, in_copy):
+    done = in_copy(FIRST_COMMANDS[page].replace("/data/", f"{clean_copy}/files/"))
     assert done.returncode == 0, done.stderr
-
-
-def in_copy(line, clean_copy):
-    environment = os.environ | {
-        "PATH": f"{sys.exec_prefix}/bin:{os.environ['PATH']}",
-        "PYTHONPATH": f"{clean_copy}:{clean_copy}/book",
-        "FSLCORE_CACHE": str(store.path()),  # features of images take a minute where there are none
-    }
-    return captured(["bash", "-ec", line], cwd=clean_copy, env=environment)
 
 
 def files_of(folder):
@@ -88,10 +79,10 @@ def files_of(folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("line", SITUATIONS)
 def test_every_command_of_the_readme_works_as_typed_and_git_ignores_what_it_writes(
-    line, clean_copy
+    line, clean_copy, in_copy
 ):
     before = files_of(clean_copy)
-    done = in_copy(line, clean_copy)
+    done = in_copy(line)
     assert done.returncode == 0 and done.stdout, done.stderr
     written = [path.name + "/" * path.is_dir() for path in files_of(clean_copy) - before]
     if written and (ROOT / ".git").exists():

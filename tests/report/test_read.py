@@ -340,14 +340,14 @@ CELL_OF_CSV = 131_072  # characters, which Python's csv takes unless it is told 
 @pytest.mark.slow
 def test_a_row_per_method_may_have_many_tasks(tmp_path):
     path = tmp_path / "r.csv"
-    values = RNG.integers(20, 76, (2, 9_500)) / 75
-    lines = [",".join(["method", *(f"task{i}" for i in range(9_500))])]
-    lines += [",".join([name, *map(str, row)]) for name, row in zip("ab", values, strict=True)]
+    values = RNG.integers(20, 76, (2, 2_000)) / 75
+    lines = [",".join(["method", *(f"task{i}" for i in range(2_000))])]
+    lines += [",".join([name, *(f"{x:.70f}" for x in row)]) for name, row in zip("ab", values)]
     assert len(lines[1]) > CELL_OF_CSV
     path.write_text("\n".join(lines))
     methods = proposed.read(path).methods.set_index("method")
     assert methods["mean"]["a"] == pytest.approx(100 * values[0].mean())
-    assert methods["n"]["a"] == 9_500
+    assert methods["n"]["a"] == 2_000
 
 
 def test_a_cell_may_be_long(tmp_path):

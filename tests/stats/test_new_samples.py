@@ -57,10 +57,14 @@ class Samples:
         return self.p_values(self.n, self.mean, self.squares)
 
     def new_sizes(self):
-        """As the report prints them; 0 where it prints none."""
-        deviation = np.sqrt(self.squares / (self.n - 1))
-        effects = self.mean / deviation
-        return new_sample_sizes(effects, self.n - 1, np.full(len(effects), LEVEL), 0.8, MOST)
+        """Of the open ones as the report prints them; 0 where it prints none."""
+        sizes = np.zeros(len(self.n))
+        is_open = self.p >= 1 - LEVEL
+        n, deviation = self.n[is_open], np.sqrt(self.squares / (self.n - 1))[is_open]
+        effects = self.mean[is_open] / deviation
+        levels = np.full(len(effects), LEVEL)
+        sizes[is_open] = new_sample_sizes(effects, n - 1, levels, 0.8, MOST)
+        return sizes
 
 
 def share(truth):
@@ -94,11 +98,11 @@ def test_new_units_alone_keep_the_level_and_all_units_together_do_not(first):
 
 @pytest.mark.slow
 def test_ten_rounds_of_new_units_find_differences_of_equal_methods():
-    studies = Samples(3_000, 0)
-    studies.grow(np.full(3_000, 10))
+    """A rule that keeps the level finds them in 5 % of 1,000 studies, with a Monte-Carlo error of 0.7 points."""
+    studies = Samples(1_000, 0)
+    studies.grow(np.full(1_000, 10))
     for _ in range(10):
-        is_open = studies.p >= 1 - LEVEL
-        sizes = np.where(is_open, studies.new_sizes(), 0)
+        sizes = studies.new_sizes()
         before = studies.n.copy(), studies.mean.copy(), studies.squares.copy()
         studies.grow(np.maximum(sizes, 2))
         for values, old in zip((studies.n, studies.mean, studies.squares), before):

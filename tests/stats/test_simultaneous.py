@@ -89,7 +89,7 @@ def test_constant_differences_have_bonferronis_correction_and_no_part_in_the_fac
 @pytest.mark.slow
 def test_all_intervals_hold_at_once_as_often_as_said(monkeypatch):
     """1,500 studies of one method and 5 others on 40 tasks; separate intervals would hold together far less often."""
-    monkeypatch.setattr(simultaneous, "POINTS", 1024)
+    monkeypatch.setattr(simultaneous, "POINTS", 512)
     rng = np.random.default_rng(5)
     true = np.array([0, 0.1, -0.2, 1, 3])[:, None]
     all_hold, each_holds = 0, 0

@@ -23,6 +23,7 @@ from itertools import chain
 from pathlib import Path
 
 import commands_page
+import figure_code
 import markup
 import panels
 import provenance
@@ -323,12 +324,14 @@ def gather(root, build, site, chosen=None, profile=None):
     toc = write_settings(root, site, chosen)
     copy_files(root, site)
     numbers_of_chapters = numbers(toc)
+    sources = SourceTree(root)
     for notebook in sorted((build / "notebooks").glob("[!.]*.ipynb")):
         if chosen and notebook.stem not in chosen:
             continue
         if (root / "book" / f"{notebook.stem}.md").exists():
             raise SiteError(f"{notebook.stem} is both a prose page and a notebook; rename one")
         clean_notebook(notebook, site / notebook.name, numbers_of_chapters.get(notebook.stem, ""))
+        figure_code.add_code(site / notebook.name, sources)
     values = {path.stem: glued(path) for path in site.glob("*.ipynb")}
     names = toc_files(toc)
     if chosen:

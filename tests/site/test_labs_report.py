@@ -4,24 +4,44 @@
 """
 
 import base64
+import dataclasses
+import hashlib
 import json
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
-from browsing import page_of
+from browsing import DESK, PHONE, page_of
 
 from fslbook.beyond import lab_examples
 from fslcore.errors import InputError
-from fslcore.report import Results, analysis, tables as cells, vocabulary, words
+from fslcore.report import (
+    Results,
+    analysis,
+    numbers,
+    options,
+    proposal,
+    read,
+    results,
+    roles,
+    tables as cells,
+    vocabulary,
+    words,
+)
 
 LABS = Path(__file__).resolve().parents[2] / "book" / "_static" / "labs"
 SCRIPTS = [
     "labs.js",
+    "papaparse/papaparse.min.js",
     "report_columns.js",
-    "report_read.js",
+    "report_table.js",
+    "report_roles.js",
+    "report_proposal.js",
+    "report_rows.js",
     "report_stats.js",
     "report_examples.js",
+    "report_menus.js",
     "report.js",
 ]
 METHOD_COLUMNS = "place method mean low high half_width n variance_units variance_of".split()
@@ -29,33 +49,98 @@ PAIR_COLUMNS = (
     "place unit a b difference low high half_width p p_holm n test verdict new_units "
     "effect_size effect variance_units variance_of"
 ).split()
-ANSWERS = """files => files.map(([name, data, options]) => {
+CALL = """([code, ...given]) => {
   const lab = fslLabs.compute.report;
-  try {
-    const measured = lab.read({name, bytes: Uint8Array.from(atob(data), sign => sign.charCodeAt(0))});
+  const bytesOf = data => Uint8Array.from(atob(data), sign => sign.charCodeAt(0));
+  const tableOf = (name, data) => lab.tableOf({name, bytes: bytesOf(data)});
+  const plain = value => value instanceof Map ? Object.fromEntries(value) : value;
+  const fields = object => Object.fromEntries(Object.entries(object).map(([key, value]) => [key, plain(value)]));
+  const refused = error => {
+    if (!(error instanceof lab.Refusal)) throw error;
+    return {refused: error.message, options: error.options};
+  };
+  const concluded = (measured, options) => {
     const answer = lab.analyse(measured, options);
     const pairs = answer.pairs.map(({spread, spread_df, ...pair}) => pair);
-    return {shape: measured.shape, reading: measured.reading[0], applies: answer.applies, cautions: answer.cautions,
-      methods: answer.methods, pairs, sentences: lab.sentences(answer),
+    const {applies, cautions, methods} = answer;
+    const found = {shape: measured.shape, reading: measured.reading[0], applies, cautions, methods, pairs,
+      sentences: lab.sentences(answer),
       new_sample_notes: lab.newSampleNotes(answer), method_table: lab.methodTable(answer)[1],
-      pair_table: lab.pairTable(answer)[1]};
+      pair_table: answer.pairs.length ? lab.pairTable(answer)[1] : []};
+    return JSON.parse(JSON.stringify(found)); // infinite numbers are null, as in the command's record
+  };
+  return eval(code)(...given);
+}"""
+ANSWER = """(name, data, options) => {
+  try {
+    return concluded(lab.measure(tableOf(name, data), {...lab.noOptions(), ...options}), options);
   } catch (error) {
-    if (!(error instanceof lab.Refusal)) throw error;
-    return {refused: error.message, option: error.option};
+    return refused(error);
   }
-})"""
+}"""
+PROPOSED = """(name, data) => {
+  let table;
+  try { table = tableOf(name, data); } catch (error) { return refused(error); }
+  const options = lab.noOptions();
+  let roles = null, answer = null;
+  try { roles = lab.rolesOf(table, options); } catch (error) {
+    refused(error);
+    if (error instanceof lab.Unassigned) roles = error.roles;
+  }
+  const named = roles && fields(roles), proposed = lab.proposal(table, options, lab.measure);
+  if (proposed.problem) return {named, problem: proposed.problem.message};
+  try { answer = concluded(lab.measure(table, proposed.options), {}); } catch (error) { answer = refused(error); }
+  return {named, proposed: fields(proposed.options), command: lab.command([name], proposed.options), answer};
+}"""
 
 
 # ---------------------------------------------------------------- what Python says
 
 
+def of_javascript(pattern):
+    """A regular expression of Python as JavaScript writes it."""
+    return getattr(pattern, "pattern", pattern).replace("(?P<", "(?<")
+
+
 def script_of_columns():
     """The contents of ``report_columns.js``."""
+    words_of_roles = {
+        "ANSWERS": vocabulary.ANSWERS,
+        "COUNTS": vocabulary.COUNTS,
+        "LOWER_IS_BETTER": vocabulary.LOWER_IS_BETTER,
+        "OTHER_MEASURES": vocabulary.OTHER_MEASURES,
+        "FACTS": vocabulary.FACTS,
+        "STEPS": vocabulary.STEPS,
+        "TRIALS": vocabulary.TRIALS,
+        "METRICS": vocabulary.METRICS,
+        "SUMMARIES": vocabulary.SUMMARIES,
+        "BESIDE_SUMMARIES": vocabulary.BESIDE_SUMMARIES,
+        "DESCRIBED": vocabulary.DESCRIBED,
+        "LIKE_METHODS": proposal.LIKE_METHODS,
+        "NOT_METHODS": proposal.NOT_METHODS,
+        "LIKE_RUNS": proposal.LIKE_RUNS,
+    }
+    limits = {"FEW": roles.FEW}
+    limits |= {
+        name: getattr(proposal, name) for name in ("FEW_VALUES", "FEW_KINDS", "MOSTLY", "LIKE")
+    }
+    applies = {str(shape): sentence for shape, sentence in analysis.APPLIES.items()}
     tables = {
         "ROLES": vocabulary.ROLE_OF,
-        "SUMMARIES": sorted(vocabulary.SUMMARIES | vocabulary.BESIDE_SUMMARIES),
+        "UNITS": options.UNITS,
+        "OPTIONS": [field.name for field in dataclasses.fields(options.Options)],
+        "WORDS": {name: sorted(names) for name, names in words_of_roles.items()},
+        "LIKE_VALUES": proposal.LIKE_VALUES,
+        "LIMITS": limits,
+        "KIND_OF_SPREAD": vocabulary.KIND_OF_SPREAD,
+        "INDEX_NAME": of_javascript(vocabulary.INDEX_NAME),
+        "NUMBERED": of_javascript(vocabulary.NUMBERED),
+        "CELL": of_javascript(numbers.CELL),
+        "MARKUP": of_javascript(numbers.MARKUP),
+        "PLUS_MINUS": of_javascript(numbers.PLUS_MINUS),
+        "TRUTH": cells.TRUTH,
         "EMPTY_CELLS": sorted(cells.EMPTY_CELLS),
-        "APPLIES": {str(shape): sentence for shape, sentence in analysis.APPLIES.items()},
+        "APPLIES": applies | {"class": analysis.NEW_CLASSES, "item": analysis.NEW_ITEMS},
         "SAMPLING": {"unknown": analysis.UNKNOWN, "open": analysis.OPEN, "closed": analysis.CLOSED},
         "TESTED_ALONE": words.TESTED_ALONE,
         "FEW_UNITS": analysis.FEW_UNITS,
@@ -73,9 +158,8 @@ def script_of_columns():
     )
 
 
-def concluded(path, **options):
-    """What `fslcore.report` concludes from a file, as plain values in the form of the page."""
-    results = Results.read(path, **options)
+def concluded(results):
+    """What `fslcore.report` concludes, as plain values in the form of the page."""
     record = results.record()
     ranks = ["best_rank", "worst_rank"] if "best_rank" in results.methods else []
     return {
@@ -84,9 +168,9 @@ def concluded(path, **options):
         "applies": " ".join(record["applies"]),
         "cautions": record["cautions"],
         "methods": [
-            {name: row[name] for name in METHOD_COLUMNS + ranks} for row in record["methods"]
+            {name: row.get(name) for name in METHOD_COLUMNS + ranks} for row in record["methods"]
         ],
-        "pairs": [{name: row[name] for name in PAIR_COLUMNS} for row in record["pairs"]],
+        "pairs": [{name: row.get(name) for name in PAIR_COLUMNS} for row in record["pairs"]],
         "sentences": list(results.verdicts["sentence"]) or [words.single_sentence(results)],
         "new_sample_notes": words.new_sample_notes(results.pairs),
         "method_table": words.method_table(results).astype(str).to_numpy().tolist(),
@@ -150,22 +234,14 @@ def page(phone, address):
 
 @pytest.fixture(scope="module")
 def lab(browser, address):
-    """What the page answers to files: (name, text or bytes, options) each."""
+    """What the page answers to a file of a name and contents."""
     page = browser.new_page()
     page.goto(address)
 
-    def call(*files):
-        coded = [
-            (name, content if isinstance(content, bytes) else content.encode(), options)
-            for name, content, options in files
-        ]
-        return page.evaluate(
-            ANSWERS,
-            [
-                [name, base64.b64encode(content).decode(), options]
-                for name, content, options in coded
-            ],
-        )
+    def call(name, content, options=None, code=ANSWER):
+        content = content if isinstance(content, bytes) else content.encode()
+        given = [name, base64.b64encode(content).decode(), options or {}]
+        return page.evaluate(CALL, [code, *given])
 
     yield call
     page.close()
@@ -183,8 +259,8 @@ def test_the_page_reads_by_the_tables_of_the_command():
 @pytest.mark.parametrize("name, options", CASES)
 def test_the_page_concludes_what_the_command_concludes(lab, tmp_path, name, options):
     (tmp_path / name).write_bytes(FILES[name])
-    (by_page,) = lab((name, FILES[name], options))
-    assert differences(concluded(tmp_path / name, **options), by_page) == []
+    by_page = lab(name, FILES[name], options)
+    assert differences(concluded(Results.read(tmp_path / name, **options)), by_page) == []
 
 
 # ---------------------------------------------------------------- what is not answered
@@ -208,7 +284,7 @@ REFUSED = {  # by both, and words of the page
         "lr has no role",
     ),
     "losses": (LONG.replace("accuracy", "loss"), "loss has no role"),
-    "a row twice": (LONG + "a,1,0.5\n", "the same method, task"),
+    "a row twice": (LONG + "a,1,0.5\n", "2 rows have method a, task 1"),
     "one mean each": ("method,accuracy\na,70.5\nb,71.5\n", "one number per method"),
     "seeds of tasks": (
         "method,seed,task,accuracy\na,1,1,.5\na,1,2,.6\na,2,1,.5\na,2,2,.7\nb,1,1,.5\nb,1,2,.6\nb,2,1,.5\nb,2,2,.8\n",
@@ -224,14 +300,15 @@ def test_the_page_refuses_what_the_command_refuses(lab, tmp_path, name):
     path.write_text(text)
     with pytest.raises(InputError):
         Results.read(path)
-    (by_page,) = lab(("f.csv", text, {}))
+    by_page = lab("f.csv", text, {})
     assert facts in by_page["refused"]
 
 
 OTHER_SHAPES = {  # what the command answers, and the page leaves to it
     "answers": "method,task,accuracy\na,1,0\na,2,1\na,3,1\nb,1,1\nb,2,1\nb,3,0\n",
-    "items": "method,item,accuracy\na,1,.5\na,2,.6\nb,1,.4\nb,2,.6\n",
     "runs": "method,run,task,accuracy\na,1,1,.5\na,1,2,.6\na,2,1,.4\na,2,2,.7\n",
+    "draws": "method,draw,task,accuracy\na,1,1,.5\na,1,2,.6\na,2,1,.4\na,2,2,.7\n",
+    "items of classes": "method,item,class,accuracy\na,1,x,.5\na,2,x,.6\na,3,y,.4\na,4,y,.7\n",
 }
 
 
@@ -239,8 +316,184 @@ OTHER_SHAPES = {  # what the command answers, and the page leaves to it
 def test_other_shapes_are_left_to_the_command(lab, tmp_path, name):
     (tmp_path / "f.csv").write_text(OTHER_SHAPES[name])
     assert len(Results.read(tmp_path / "f.csv").methods)
-    (by_page,) = lab(("f.csv", OTHER_SHAPES[name], {}))
+    by_page = lab("f.csv", OTHER_SHAPES[name])
     assert "this page does not" in by_page["refused"]
+
+
+# ---------------------------------------------------------------- the same roles
+
+
+def values_of(*columns, rows=12, seed=0):
+    """Lines of a table with these columns, each a function of a row's number and of a generator."""
+    rng = np.random.default_rng(seed)
+    lines = [[str(cell(row, rng)) for cell in columns] for row in range(rows)]
+    return "\n".join(map(",".join, lines)) + "\n"
+
+
+def accuracy(row, rng):
+    return round(60 + 20 * rng.random(), 2)
+
+
+def two(row, rng):
+    return "ab"[row % 2]
+
+
+def half(row, rng):
+    return row // 2
+
+
+FOREIGN = Path(__file__).resolve().parents[3] / "shared" / "foreign"
+UNNAMED = {  # tables of which some column has no known word, and tables that are no sample
+    "wide.csv": "ours,maml,protonet\n" + values_of(accuracy, accuracy, accuracy),
+    "numbered.csv": "n,ours,maml\n" + values_of(half, accuracy, accuracy),
+    "framework.csv": "framework,episode,accuracy\n" + values_of(two, half, accuracy),
+    "result.csv": "method,task,result\n" + values_of(two, half, accuracy),
+    "rate.csv": "lr,method,task,acc\n" + values_of(lambda r, g: 0.1 + r % 2, two, half, accuracy),
+    "metrics.csv": "method,task,metric,score\n"
+    + values_of(
+        lambda r, g: "ab"[r // 2 % 2],
+        lambda r, g: r // 4,
+        lambda r, g: ["acc", "f1"][r % 2],
+        accuracy,
+        rows=24,
+    ),
+    "splits.csv": "method,seed,split,accuracy\n"
+    + values_of(
+        lambda r, g: "ab"[r // 2 % 2],
+        lambda r, g: r // 4,
+        lambda r, g: ["val", "test"][r % 2],
+        accuracy,
+        rows=24,
+    ),
+    "losses.csv": "method,task,loss\n" + values_of(two, half, lambda r, g: round(g.random(), 3)),
+    "same_losses.csv": "method,task,loss ↓\n" + values_of(two, half, lambda r, g: 1 + r % 2),
+    "fid.csv": "FID ↓,CelebA,LSUN,FFHQ\nold,9.5,8.2,7.4\nnew,8.6,8,7\nours,8.1,7.7,6\n",
+    "counts.csv": "policy,task,successes,trials\n"
+    + values_of(two, half, lambda r, g: int(g.integers(20)), lambda r, g: 20),
+    "headers.csv": "method,seed0,seed1,seed2\n"
+    + values_of(lambda r, g: "ab"[r], accuracy, accuracy, accuracy, rows=2),
+    "of_methods.csv": "dataset,ours_seed1,ours_seed2,base_seed1,base_seed2\n"
+    + values_of(lambda r, g: f"d{r}", accuracy, accuracy, accuracy, accuracy),
+    "plus_minus.csv": "method,dataset,accuracy\nours,cub,71.2 ± 0.4\nours,cars,61.5 ± 0.5\n"
+    "maml,cub,70.1 ± 0.4\nmaml,cars,60.2 ± 0.5\n",
+    "brackets.csv": "dataset,A,B\nd1,71.2 (2),73.0 (1)\nd2,55.1 (2),58.8 (1)\n"
+    "d3,80.1 (1),79.5 (2)\nd4,66.1 (2),69.0 (1)\n",
+    "deviations.csv": "method,accuracy,std\nours,71.2,3.1\nmaml,69.5,3.0\n",
+    "two_parts.csv": "dataset,ours_acc,ours_f1,base_acc,base_f1\n"
+    + values_of(lambda r, g: f"d{r}", accuracy, accuracy, accuracy, accuracy),
+    "differences.csv": "dataset,base,ours,improvement (%),p-value\n"
+    + values_of(
+        lambda r, g: f"d{r}", accuracy, accuracy, lambda r, g: 1.5 + r, lambda r, g: 0.01 * (r + 1)
+    ),
+    "ids.csv": "model,uid,score\n"
+    + values_of(two, lambda r, g: f"q{r // 2}", lambda r, g: int(g.integers(2)), rows=40),
+    "backbones.csv": "backbone,learner,task,accuracy\n"
+    + values_of(two, lambda r, g: "ncc", half, accuracy),
+    "means.csv": "data,ours,maml,mean\n"
+    + values_of(lambda r, g: f"d{r}", accuracy, accuracy, accuracy),
+    "classes.csv": "class_name,n_test,model_A_acc,model_B_acc\n"
+    + values_of(lambda r, g: f"c{r}", lambda r, g: 20 + r, accuracy, accuracy),
+    "steps.csv": "method,step,accuracy\n" + values_of(two, half, accuracy),
+    "training.csv": "train_acc,val_acc,lr\n"
+    + values_of(accuracy, accuracy, lambda r, g: 0.01 / (r + 1)),
+    "trials.csv": "trial,params_lr,accuracy\n"
+    + values_of(lambda r, g: r, lambda r, g: 0.1 / (r + 1), accuracy),
+    "shots.csv": "method,1,5,10\nours,50.5,60.5,70.5\nmaml,49.5,59.5,69.5\n",
+    "leaderboard.csv": "name,test accuracy\nours,71.2\nmaml,70.1\nprotonet,69.9\n",
+    "folds.csv": "pipeline,fold,accuracy\n" + values_of(two, half, accuracy, rows=10),
+    "items.csv": "method,item,accuracy\n" + values_of(two, half, accuracy),
+    "by_class.csv": "method,class,accuracy\n" + values_of(two, half, accuracy),
+    "rewards.csv": "agent,environment,reward\n"
+    + values_of(two, lambda r, g: f"e{r // 2}", lambda r, g: round(1000 * g.normal(), 1), rows=24),
+    "equal_rewards.csv": "agent,environment,reward\n"
+    + values_of(two, half, lambda r, g: 150 + r % 2),
+    "markdown.md": "| Method | Seed | Acc ↑ |\n|---|---|---|\n"
+    + "".join(f"| {m} | {s} | **{70 + s + (m == 'b')}.{s}** |\n" for m in "ab" for s in range(4)),
+    "percent.csv": "method;task;accuracy\n"
+    + values_of(two, half, lambda r, g: f"{accuracy(r, g)} %").replace(",", ";"),
+    "comments.csv": "# of our run\nmethod,task,accuracy\n\n" + values_of(two, half, accuracy),
+    "places.csv": "ours,maml\n71.5,70.5\n\n60.25,\n75.5,73.5\n65.5,61.5\n",
+}
+UNNAMED = {name: text.encode() for name, text in UNNAMED.items()}
+UNNAMED["utf16.csv"] = UNNAMED["framework.csv"].decode().encode("utf-16")
+UNNAMED["western.csv"] = (
+    UNNAMED["framework.csv"].decode().replace("a,", "prototypé,").encode("cp1252")
+)
+TEXT_TABLES = (".csv", ".md", ".txt", ".tsv")
+
+
+def foreign_files():
+    """Result files with the structure of public ones, by a short name."""
+    files = sorted(FOREIGN.glob("*/in/*")) if FOREIGN.is_dir() else []
+    return {f"{path.parts[-3]}/{path.name}": path for path in files}
+
+
+def role_cases():
+    """Names of files whose roles are compared; those that are absent, or no table of text, skip with the reason."""
+    own = [*FILES, *UNNAMED]
+    if not FOREIGN.is_dir():
+        skip = pytest.mark.skip(reason=f"no folder {FOREIGN}: it has files of other projects")
+        return [*own, pytest.param("files of other projects", marks=skip)]
+    others = []
+    for name, path in foreign_files().items():
+        why = f"{path.suffix or 'a folder'} is no table of text: the page leaves it to the command"
+        marks = [] if path.suffix in TEXT_TABLES else [pytest.mark.skip(reason=why)]
+        others.append(pytest.param(name, marks=marks))
+    return [*own, *others]
+
+
+def plain_roles(known):
+    """Roles as the page has them."""
+    plain = dataclasses.asdict(known)
+    plain["ignored"].pop(roles.PLACE, None)
+    plain["spread"] = list(known.spread) if known.spread else None
+    return plain
+
+
+def by_command(path):
+    """What the command reads by words, what it proposes, and what it concludes once that is confirmed."""
+    usual = options.Options()
+    try:
+        tables = read.read_tables([read.FilePath(path, {})], usual)
+    except InputError as error:
+        return {"refused": str(error)}
+    frame = roles.one_frame(tables)
+    try:
+        named = plain_roles(roles.roles_of(frame, usual, path.name))
+    except roles.Unassigned as error:
+        named = plain_roles(error.roles)
+    except InputError:
+        named = None
+    question = proposal.Question(tables, usual, [path.name])
+    proposed, problem = proposal.proposal(question, results.analysed_tables)
+    if proposed is None:
+        return {"named": named, "problem": problem}
+    *_, with_direction = results.analysed_tables(tables, proposed.options)
+    return {
+        "named": named,
+        "proposed": json.loads(json.dumps(dataclasses.asdict(proposed.options))),
+        "command": proposal.command([path.name], proposed.options),
+        "answer": concluded(Results.from_tables(tables, with_direction, [path.name])),
+    }
+
+
+@pytest.mark.parametrize("name", role_cases())
+def test_page_and_command_agree_on_roles(lab, tmp_path, name):
+    """Roles by words, roles that are proposed, and intervals and verdicts once these are confirmed."""
+    path = foreign_files().get(name, tmp_path / name)
+    if name in FILES or name in UNNAMED:
+        path.write_bytes({**FILES, **UNNAMED}[name])
+    theirs = by_command(path)
+    ours = lab(path.name, path.read_bytes(), code=PROPOSED)
+    ours.pop("options", None)
+    assert ours.keys() == theirs.keys(), (theirs, ours)
+    if "named" in theirs:
+        assert differences(theirs["named"], ours["named"]) == []
+    if "proposed" in theirs:
+        assert {key: theirs["proposed"][key] for key in ours["proposed"]} == ours["proposed"]
+        assert ours["command"] == theirs["command"]
+        left = "this page does not" in ours["answer"].get("refused", "")
+        assert left or differences(theirs["answer"], ours["answer"]) == []
 
 
 # ---------------------------------------------------------------- the page
@@ -273,13 +526,15 @@ def test_examples_answer_and_choices_answer_again(page, tmp_path):
     page.get_by_role("button", name="Eight methods").press("Enter")
     (tmp_path / "clipart.csv").write_bytes(FILES["clipart.csv"])
     verdicts = page.locator(".fsl-verdicts li")
-    assert verdicts.all_inner_texts() == concluded(tmp_path / "clipart.csv")["sentences"]
+    assert verdicts.all_inner_texts() == list(
+        Results.read(tmp_path / "clipart.csv").verdicts["sentence"]
+    )
     page.get_by_label("Compare").select_option(label=f"{REFERENCE} with each other method")
     page.get_by_label("How were the tasks drawn?").select_option("closed")
     assert verdicts.count() == 7 and all(REFERENCE in text for text in verdicts.all_inner_texts())
     assert analysis.CLOSED in page.locator(".fsl-report").inner_text()
     assert (
-        f"--reference '{REFERENCE}' --sampling closed"
+        f"--sampling closed --reference '{REFERENCE}'"
         in page.locator(".fsl-report pre").inner_text()
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
@@ -300,6 +555,131 @@ def test_a_file_that_is_not_read_gets_one_line_and_the_command(page):
     pasted.fill("method,task,accuracy\nours,1,70.5\nours,2,71.25\n")
     read_it.press("Enter")
     assert wrong.count() == 0 and "ours: 70.88 %" in page.locator(".fsl-verdicts").inner_text()
+
+
+# ---------------------------------------------------------------- menus of roles
+
+
+def paste(page, text):
+    """Give the page a table as text."""
+    if not page.get_by_label("A line of names").is_visible():
+        page.get_by_text("Paste a table instead").press("Enter")
+    page.get_by_label("A line of names").fill(text)
+    page.get_by_role("button", name="Read it").press("Enter")
+
+
+def test_roles_are_proposed_confirmed_and_changed_by_menus(page, tmp_path):
+    """Nothing is concluded before the user confirms; a menu is the user's word; the command says the same."""
+    text = UNNAMED["framework.csv"].decode().replace("accuracy", "result")
+    paste(page, text)
+    framework, result, episode = (
+        page.get_by_label(n, exact=True) for n in ("framework", "result", "episode")
+    )
+    values = [menu.input_value() for menu in (framework, result, episode)]
+    assert values == ["method", "value", "unit:task"]
+    proposed = [
+        page.evaluate("m => m.closest('.fsl-open') !== null", m.element_handle())
+        for m in (framework, result, episode)
+    ]
+    assert proposed == [True, True, False]  # an episode is a task by its word
+    assert page.locator(".fsl-verdicts").count() == 0
+    line = "fslcore report pasted.csv --method framework --value result"
+    assert page.locator(".fsl-report pre").inner_text().endswith(line)
+    page.get_by_role("button", name="Confirm these roles").press("Enter")
+    (tmp_path / "pasted.csv").write_text(text)
+    by_file = Results.read(tmp_path / "pasted.csv", method="framework", value="result")
+    verdicts = page.locator(".fsl-verdicts li")
+    assert verdicts.all_inner_texts() == list(by_file.verdicts["sentence"])
+    assert line in page.locator(".fsl-report pre").inner_text()
+    page.locator(".fsl-roles summary").press("Enter")
+    page.get_by_label("Which values are better?").select_option("lower")
+    lower = Results.read(
+        tmp_path / "pasted.csv", method="framework", value="result", lower_is_better=True
+    )
+    assert verdicts.all_inner_texts() == list(lower.verdicts["sentence"])
+    assert f"{line} --lower-is-better" in page.locator(".fsl-report pre").inner_text()
+    framework.select_option("ignore")
+    assert page.locator(".fsl-verdicts").count() == 0  # two rows of a task, and no method
+    assert page.locator(".fsl-says").first.inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_wide_table_is_asked_what_a_row_is(page, tmp_path):
+    paste(page, UNNAMED["wide.csv"].decode())
+    rows = page.get_by_label("What is a row?")
+    assert rows.input_value() == "task" and page.get_by_label("ours").input_value() == "methods"
+    rows.select_option("item")
+    assert page.locator(".fsl-verdicts").count() == 0  # the methods are proposals still
+    page.get_by_role("button", name="Confirm these roles").press("Enter")
+    (tmp_path / "pasted.csv").write_bytes(UNNAMED["wide.csv"])
+    by_file = Results.read(
+        tmp_path / "pasted.csv", methods=["ours", "maml", "protonet"], rows="item"
+    )
+    assert page.locator(".fsl-verdicts li").all_inner_texts() == list(by_file.verdicts["sentence"])
+    assert analysis.NEW_ITEMS in page.locator(".fsl-report").inner_text()
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("results.json", "fslcore report results.json --value test.acc"),
+        ("tasks.npz", "fslcore report tasks.npz"),
+        ("table.tex", "fslcore report table.tex"),
+    ],
+)
+def test_what_the_page_does_not_read_gets_the_command(page, tmp_path, name, words):
+    (tmp_path / name).write_text("{}")
+    page.get_by_label("Drop a file here").set_input_files(tmp_path / name)
+    page.locator(".fsl-wrong").wait_for()
+    assert page.locator(".fsl-report pre").inner_text().endswith(words)
+
+
+def test_several_files_get_the_pattern_of_the_command(page, tmp_path):
+    paths = [tmp_path / name for name in ("ours.csv", "maml.csv")]
+    for path in paths:
+        path.write_text("accuracy\n0.5\n0.75\n")
+    page.get_by_label("Drop a file here").set_input_files(paths)
+    page.locator(".fsl-wrong").wait_for()
+    lines = page.locator(".fsl-report pre").inner_text().splitlines()
+    assert lines[-2:] == [
+        "fslcore report ours.csv maml.csv",
+        "fslcore report '{method}.csv' --rows task",
+    ]
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_axe_finds_no_fault_in_the_menus(browser, address, size):
+    """Each menu has a label and a note, of colours that are told apart; with proposals and with an answer."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed"
+    ).Axe()
+    page = browser.new_page(viewport=size)
+    page.goto(address)
+    paste(page, UNNAMED["two_parts.csv"].decode())
+    labels = page.evaluate(
+        "[...document.querySelectorAll('select')].map(menu => menu.labels.length)"
+    )
+    assert len(labels) > 6 and {*labels} == {1}
+    inside = [".fsl-lab"]
+    assert axe.run(page, context=inside).response["violations"] == []
+    page.get_by_role("button", name="Confirm these roles").press("Enter")
+    page.locator(".fsl-verdicts li").first.wait_for()
+    page.locator(".fsl-roles summary").press("Enter")
+    assert axe.run(page, context=inside).response["violations"] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+    page.close()
+
+
+def test_the_library_that_splits_cells_is_as_published():
+    """Papa Parse lies beside the labs as its package holds it, with its licence."""
+    folder = LABS / "papaparse"
+    lines = (folder / "SHA256SUMS").read_text("utf-8").splitlines()
+    digests = dict(reversed(line.split()) for line in lines)
+    assert {*digests} == {"LICENSE", "papaparse.min.js"}
+    for name, digest in digests.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+    version = (folder / "README.md").read_text("utf-8").splitlines()[0].split()[-1]
+    assert f"v{version}\n" in (folder / "papaparse.min.js").read_text("utf-8")
 
 
 if __name__ == "__main__":

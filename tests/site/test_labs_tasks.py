@@ -13,7 +13,15 @@ from fslcore.stats.planning import smallest
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = ROOT / "book" / "_static" / "labs"
-SCRIPTS = ("labs.js", "report_columns.js", "report_read.js", "tasks.js")
+SCRIPTS = (
+    "labs.js",
+    "papaparse/papaparse.min.js",
+    "report_columns.js",
+    "report_table.js",
+    "report_roles.js",
+    "report_rows.js",
+    "tasks.js",
+)
 PILOT = "a whole number, in digits alone, from 2 to 1000000000 is allowed."
 USUAL = dict(
     deviation=8.0,
@@ -45,7 +53,7 @@ def address(tmp_path_factory):
     block = re.search(
         r'<link[^\n]*\n<div class="fsl-lab" data-lab="tasks">.*?(?=\n```)', _guide(), re.S
     )[0]
-    assert re.findall(r'labs/(\w+\.js)"', block) == list(SCRIPTS)
+    assert re.findall(r'labs/([\w./]+\.js)"', block) == list(SCRIPTS)
     return page_of(
         tmp_path_factory.mktemp("lab") / "page.html", block.replace("_static/labs", LABS.as_uri())
     )

@@ -357,7 +357,7 @@
 
   /** A place to drop or choose files; ``open`` gets them, as the browser's list. */
   function dropZone(label, open) {
-    const input = el("input", { type: "file", multiple: true, id: unique("file"), accept: ".csv,.tsv,.txt,text/csv,text/plain" });
+    const input = el("input", { type: "file", multiple: true, id: unique("file"), accept: ".csv,.tsv,.txt,.md,text/csv,text/plain" });
     input.addEventListener("change", async () => {
       await open(input.files);
       input.value = "";
@@ -554,7 +554,7 @@
 
   window.fslLabs = {
     betas, survival, quantile, chi2Quantile, chi2Survival, beyond, power, size, root, moments, limits, interval, closedDf,
-    intervalOf, random, fixed, number, plusMinus, words, el, svg, unique, slider, field, select, dropZone, button, controls, sentence,
+    intervalOf, random, fixed, number, plusMinus, words, el, svg, unique, labelled, slider, field, select, dropZone, button, controls, sentence,
     table, calm, ticks, scale, picture, forest, forestShape, disc, diamond, shortened, register,
     still: () => matchMedia("(prefers-reduced-motion: reduce)").matches,
     compute: {}, // of each lab, by its name: what tests call

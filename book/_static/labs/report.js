@@ -11,7 +11,8 @@
   // ---------------------------------------------------------------- words
 
   const signed = (value, digits) => fixed(value, digits).replace("-", "−");
-  const intervalText = ({ low, high }, digits) => `${signed(low, digits)} to ${signed(high, digits)}`;
+  const intervalText = ({ low, high }, digits) =>
+    (Number.isFinite(low) && Number.isFinite(high) ? `${signed(low, digits)} to ${signed(high, digits)}` : "unknown");
   const pText = p => (p < 0.0001 ? "p < 0.0001" : `p = ${p < 0.1 ? twoDigits(p) : fixed(p, 2)}`);
   /** A share with two digits that count, as Python's format .2g. */
   const twoDigits = share => String(Number(fixed(share, 1 - Math.floor(Math.log10(share)))));
@@ -43,11 +44,15 @@
     return units ? [report.DECLARED.TESTED_ALONE.replace("{}", units)] : [];
   }
 
-  /** One pair in words, with its interval and p-value. */
+  /** One pair in words, with its interval and p-value; where lower is better, "by" and the interval both speak of how much lower. */
   function verdictSentence(pair, answer, digits) {
-    const { place, a, b, difference } = pair, head = place ? `${place}: ` : "";
-    const ends = intervalText(pair, digits), p = correctedP(pair, answer);
-    if (pair.verdict === "better") return `${head}${a} is better than ${b} by ${signed(difference, digits)} points (${LEVEL_TEXT} interval ${ends}; ${p}).`;
+    const { place, a, b, difference } = pair, head = place ? `${place}: ` : "", p = correctedP(pair, answer);
+    if (pair.verdict === "better") {
+      const ends = intervalText(answer.lower ? { low: -pair.high, high: -pair.low } : pair, digits);
+      const size = `${signed(Math.abs(difference), digits)}${answer.percent ? " points" : ""}`;
+      return `${head}${a} is better ${answer.lower ? "(lower) " : ""}than ${b} by ${size} (${LEVEL_TEXT} interval ${ends}; ${p}).`;
+    }
+    const ends = intervalText(pair, digits);
     const size = `${difference > 0 ? "+" : ""}${signed(difference, digits)}`;
     return `${head}${a} and ${b} are not significantly different: ${size} (${ends}; ${p}).${newSampleText(pair, digits)}`;
   }
@@ -67,11 +72,12 @@
     const chosen = chosenPairs(answer);
     if (chosen.length) return chosen.map(pair => verdictSentence(pair, answer, digitsOf(chosen)));
     const [row] = answer.methods, digits = digitsOf(answer.methods);
-    return [`${row.method}: ${signed(row.mean, digits)} % (${LEVEL_TEXT} interval ${intervalText(row, digits)}).`];
+    return [`${row.method}: ${signed(row.mean, digits)}${answer.percent ? " %" : ""} (${LEVEL_TEXT} interval ${intervalText(row, digits)}).`];
   }
 
   /** '71.23 ± 0.54', or both ends where they are not equally far from the mean. */
   function meanText(row, digits) {
+    if (!Number.isFinite(row.low + row.high)) return `${signed(row.mean, digits)} ± unknown`;
     const off = Math.max(Math.abs(row.mean - row.low - row.half_width), Math.abs(row.high - row.mean - row.half_width));
     return signed(row.mean, digits) + (off > row.half_width / 10 ? ` (${intervalText(row, digits)})` : ` ± ${signed(row.half_width, digits)}`);
   }
@@ -121,9 +127,10 @@
       return { ...pair, label: labelOf(`${shortened(pair.a, 18)} − ${shortened(pair.b, 18)}${isFilled ? " *" : ""}`, pair), middle: pair.difference, isFilled };
     });
     const panel = (title, ...drawn) => el("div", {}, el("h3", {}, title), forest(title, ...drawn));
-    const left = panel(`Means with ${LEVEL_TEXT} intervals`, "mean accuracy, %", means, { zero: false, path: labs.disc });
+    const unit = answer.percent ? "mean accuracy, %" : `mean${answer.lower ? ", lower is better" : ""}`;
+    const left = panel(`Means with ${LEVEL_TEXT} intervals`, unit, means, { zero: false, path: labs.disc });
     if (!chosen.length) return el("div", {}, left);
-    const right = panel("Differences (* significant after Holm)", "difference, points", differences, { zero: true, path: labs.diamond });
+    const right = panel("Differences (* significant after Holm)", answer.percent ? "difference, points" : `difference${answer.lower ? ", below 0: the first is better" : ""}`, differences, { zero: true, path: labs.diamond });
     return el("div", { class: "fsl-pair" }, left, right);
   }
 
@@ -131,11 +138,8 @@
 
   const INSTALL = "pip install '.[report]'  # once, in a copy of the repository";
 
-  /** A sentence and the command that reads these files, for a shell. */
-  const command = (sentence, names, options) => [
-    el("p", {}, sentence),
-    el("pre", {}, el("code", {}, `${INSTALL}\n${["fslcore report", ...names.map(report.shellWord), ...options].join(" ")}`)),
-  ];
+  /** A sentence and lines to type in a shell. */
+  const toType = (sentence, ...lines) => [el("p", {}, sentence), el("pre", {}, el("code", {}, [INSTALL, ...lines].join("\n")))];
 
   const list = (texts, attributes = {}) => el("ul", attributes, texts.map(text => el("li", {}, text)));
   const folded = (summary, ...content) => el("details", {}, el("summary", {}, summary), content);
@@ -145,12 +149,12 @@
     const found = sentences(answer), rest = found.slice(MOST_LINES);
     const more = rest.length ? [folded(`${rest.length} more verdicts`, list(rest, { class: "fsl-verdicts" }))] : [];
     const notes = [...newSampleNotes(answer), answer.applies].map(text => el("p", {}, text));
-    const first = [list(found.slice(0, 1), { class: "fsl-verdicts" }), el("p", {}, reading)];
+    const first = [list(found.slice(0, 1), { class: "fsl-verdicts", tabindex: -1 }), el("p", {}, reading)];
     return [...first, ...(found.length > 1 ? [list(found.slice(1, MOST_LINES), { class: "fsl-verdicts" })] : []), ...more, ...notes];
   }
 
-  /** Where to be careful, figure, tables, how the file was read, and the command. */
-  function explained({ name, reading }, answer, options) {
+  /** Where to be careful, figure, tables, and how the file was read. */
+  function explained({ reading }, answer) {
     const count = answer.pairs.length, tests = [...new Set(answer.pairs.map(pair => `Test: ${pair.test}.`))];
     const holm = `p-values are corrected for ${count} comparisons by Holm's method (1979): the chance of even one false verdict is at most 0.05. `
       + "Intervals are not corrected.";
@@ -160,43 +164,103 @@
       ...answer.cautions.map(text => el("p", { class: "fsl-caution" }, text)),
       figure(answer), labs.table("Methods", ...methodTable(answer)), ...pairs,
       folded("How it was read, and the tests", list([...reading, ...(count > 1 ? [holm] : []), ...tests])),
-      ...command("The command writes the whole report: tables in LaTeX, the figure as PDF, and how many new tasks would show more.", [name], options),
     ];
   }
 
-  labs.register("report", root => {
-    const problem = labs.sentence(), out = el("div", { class: "fsl-report" });
+  // ---------------------------------------------------------------- what is left to the command
 
-    function refuse(names, message, options = []) {
+  const NEEDS = [
+    [/\.(json|jsonl|ndjson)$/i, "JSON is read by the command, by a path of its keys:", file => [`fslcore report ${file} --value test.acc`]],
+    [/\.(npz|npy|parquet|xlsx|tex|log|out)$/i, "The command reads this format, recordings of fslcore included:", file => [`fslcore report ${file}`]],
+    [/^[^.]+$/, "The command reads folders, by a pattern with named parts where they hold folders:", file => [`fslcore report ${file}`,
+      `fslcore report '${file.replace(/'/g, "")}/{method}/seed{seed}/results.json' --value test.acc`]],
+  ];
+
+  /** What to type for files that this page does not read. */
+  function leftToCommand(names, options = []) {
+    const file = report.shellWord(names[0]), [, sentence, lines] = NEEDS.find(([ending]) => ending.test(names[0])) ?? [, "The command reads more than this page:", null];
+    if (names.length > 1) return toType("The command reads several files; where each is a method, a pattern names them:", `fslcore report ${names.map(report.shellWord).join(" ")}`,
+      `fslcore report '{method}${/\.[^.]*$/.exec(names[0])?.[0] ?? ""}' --rows task`);
+    return toType(sentence, ...(lines ? lines(file) : [["fslcore report", file, ...options].join(" ")]));
+  }
+
+  // ---------------------------------------------------------------- the lab
+
+  labs.register("report", root => {
+    const problem = labs.sentence(), form = el("div", { class: "fsl-roles" }), out = el("div", { class: "fsl-report" });
+
+    function refuse(names, message, options) {
       problem.say(message, true);
-      out.replaceChildren(...command("The command reads more than this page:", names, options));
+      form.replaceChildren();
+      out.replaceChildren(...leftToCommand(names, options));
     }
 
     function take(file) {
       try {
-        answer(report.read(file));
+        settle(report.tableOf(file), report.noOptions());
       } catch (error) {
         if (!(error instanceof report.Refusal)) throw error;
-        refuse([file.name], error.message, error.option ? [error.option] : []);
+        refuse([file.name], error.message, error.options);
       }
     }
 
+    /** Shows the menus with what these options say; an answer only where each column has a role that a word or the user names. */
+    function settle(table, options, changed) {
+      let measured = null, refusal = null;
+      try {
+        measured = report.measure(table, options);
+      } catch (error) {
+        if (!(error instanceof report.Refusal)) throw error;
+        refusal = error;
+      }
+      const isOpen = refusal instanceof report.Unassigned || refusal instanceof report.Direction;
+      const { options: proposed, problem: further } = isOpen ? report.proposal(table, options, report.measure) : { options, problem: null };
+      const menus = report.menus(table, { options, proposed, change: (next, label) => settle(table, next, label) });
+      const summary = el("summary", {}, `Roles of the columns of ${table.name}`), box = el("details", {}, summary, menus);
+      box.open = !measured || changed !== undefined;
+      form.replaceChildren(box);
+      out.replaceChildren();
+      problem.say(refusal ? `${refusal.message}.` : "", refusal !== null && !isOpen);
+      if (isOpen) ask(table, proposed, further, box);
+      else if (measured) answer(table, measured, options);
+      if (refusal && !isOpen) out.replaceChildren(...toType("The command says more, and compares what this page does not:", [report.command([table.name], options), ...refusal.options].join(" ")));
+      if (changed !== undefined) [...form.querySelectorAll("label")].find(label => label.textContent === changed)?.control?.focus();
+    }
+
+    /** What is proposed, for the user to confirm. */
+    function ask(table, proposed, further, box) {
+      const next = el("p", {}, further ? `With the roles that are proposed: ${further.message}. Choose others.`
+        : "A verdict needs a role for every column that varies. The menus show the most likely ones: change what is wrong, then confirm.");
+      const confirm = further ? [] : [labs.button("Confirm these roles and compare", () => {
+        settle(table, proposed);
+        out.querySelector(".fsl-verdicts")?.focus();
+      })];
+      box.append(next, ...confirm);
+      out.replaceChildren(...toType("Or type, with the same roles:", report.command([table.name], proposed)));
+    }
+
     /** Shows the answer, again after each choice. */
-    function answer(measured) {
+    function answer(table, measured, options) {
       const names = report.distinct(measured.rows, "method"), verdicts = el("div", { role: "status" }), body = el("div");
       const references = Object.fromEntries([["every", "every two methods"], ...names.map((name, i) => [`m${i}`, `${name} with each other method`])]);
       const update = () => {
-        const chosen = { sampling: sampling.value(), reference: names[compared.value().slice(1)] };
-        const options = chosen.reference === undefined ? [] : ["--reference", report.shellWord(chosen.reference)];
-        if (chosen.sampling !== "unknown") options.push("--sampling", chosen.sampling);
-        const found = report.analyse(measured, chosen);
-        verdicts.replaceChildren(...verdictsOf(found, measured.reading[0]));
-        body.replaceChildren(...explained(measured, found, options));
+        const reference = names[compared.value().slice(1)], chosen = { ...options, sampling: sampling.value(), reference: reference ?? null };
+        const typed = toType("The command writes the whole report: tables in LaTeX, the figure as PDF, and how many new tasks would show more.", report.command([table.name], chosen));
+        try {
+          const found = report.analyse(measured, { sampling: chosen.sampling, reference });
+          problem.say("");
+          verdicts.replaceChildren(...verdictsOf(found, measured.reading[0]));
+          body.replaceChildren(...explained(measured, found), ...typed);
+        } catch (error) {
+          if (!(error instanceof report.Refusal)) throw error;
+          problem.say(`${error.message}.`, true);
+          verdicts.replaceChildren(el("p", {}, measured.reading[0]));
+          body.replaceChildren(...typed);
+        }
       };
       const sampling = labs.select("How were the tasks drawn?", { options: SAMPLINGS, change: update });
       const compared = labs.select("Compare", { options: references, change: update });
       update();
-      problem.say("");
       const choices = [...(measured.shape === "tasks" ? [sampling] : []), ...(names.length > 2 ? [compared] : [])];
       out.replaceChildren(verdicts, ...(choices.length ? [labs.controls("", ...choices)] : []), body);
     }
@@ -204,21 +268,28 @@
     const text = (name, content) => take({ name, bytes: new TextEncoder().encode(content) });
     async function open(files) {
       const names = [...files].map(file => file.name);
-      if (names.length > 1) refuse(names, `${names.length} files were given; this page reads one`);
-      else if (names.length) take({ name: names[0], bytes: new Uint8Array(await files[0].arrayBuffer()) });
+      if (names.length > 1) return refuse(names, `${names.length} files were given; this page reads one`);
+      if (!names.length) return undefined;
+      let bytes;
+      try {
+        bytes = new Uint8Array(await files[0].arrayBuffer());
+      } catch (error) { // a folder, or a file that is gone
+        return refuse(names, `${names[0]} cannot be opened; this page reads a file, and no folder`);
+      }
+      return take({ name: names[0], bytes });
     }
 
     const area = el("textarea", { rows: 5, spellcheck: "false", autocomplete: "off", id: labs.unique("paste") });
-    const label = el("label", { for: area.id }, "A line of names, then the rows; it is called pasted.csv below");
+    const label = el("label", { for: area.id }, "A line of names, then the rows; the table is called pasted.csv below");
     const examples = Object.entries(report.EXAMPLES).map(([name, example]) => labs.button(example.title, () => text(name, example.text)));
     root.append(
       el("p", { class: "fsl-title" }, "Drop your file, get the report"),
-      el("p", {}, "A table as text, with a row per measurement and columns called method, accuracy, and task, dataset or seed. ",
+      el("p", {}, "A table as text. The page shows what each column is: names such as method, task and accuracy are known, and for others it proposes a role that you confirm. ",
         el("strong", {}, "Nothing leaves this page"), ": your browser reads the file here."),
-      labs.dropZone("Drop a file here, or choose it (.csv, .tsv, .txt)", open),
+      labs.dropZone("Drop a file here, or choose it (.csv, .tsv, .txt, .md)", open),
       folded("Paste a table instead", el("div", { class: "fsl-control" }, label, area), labs.button("Read it", () => text("pasted.csv", area.value))),
       el("div", { class: "fsl-buttons" }, el("span", {}, "Or try one of the book's own results: "), examples),
-      problem.node, out,
+      problem.node, form, out,
     );
   });
 

@@ -2,15 +2,16 @@
 // tests/site/test_labs_report.py.
 (function () {
   "use strict";
-  const labs = window.fslLabs, report = labs.compute.report, { DECLARED, PLACE_KEYS, UNIT_KEYS, Refusal, distinct, gridOf, grouped } = report;
+  const labs = window.fslLabs, report = labs.compute.report, { DECLARED, SETTINGS, UNIT_KEYS, Refusal, distinct, gridOf, grouped, hasKey } = report;
   const { quantile, survival, moments, interval, closedDf } = labs;
 
   const LEVEL = 0.95, POWER = 0.8, MOST_UNITS = 1e6;
-  const BOUNDS = [0, 100], DIFFERENCE_BOUNDS = [-100, 100];
+  const BOUNDS = [0, 100], DIFFERENCE_BOUNDS = [-100, 100]; // of percentages; other measures have none: null
   const ROUNDING = 4 * 2 ** -52; // relative: accuracies that differ by less are equal
 
   const least = x => x.reduce((a, b) => Math.min(a, b));
   const largest = x => x.reduce((a, b) => Math.max(a, b));
+  const largestSize = x => Math.max(-least(x), largest(x));
   const plural = unit => ({ class: "classes" }[unit] || `${unit}s`);
 
   // ---------------------------------------------------------------- intervals
@@ -51,6 +52,7 @@
 
   /** Ends {low, high} between the bounds, with what rare deviations add (`stats.intervals`). */
   function endsWithin({ mean, half, units, df, rarity }, { low, high }, bounds) {
+    if (bounds === null) return { low, high };
     const ends = [low, high], error = half / quantile((1 + LEVEL) / 2, df);
     if (isRare(rarity)) {
       for (const side of [0, 1]) {
@@ -64,16 +66,18 @@
   }
 
   /** Where nothing varies, what the bounds leave possible (`stats.chance_of_equal`). */
-  function endsOfEqualValues(mean, units, [first, last]) {
+  function endsOfEqualValues(mean, units, bounds) {
+    if (bounds === null) return { low: -Infinity, high: Infinity };
+    const [first, last] = bounds;
     const share = 1 - ((1 - LEVEL) / 2) ** (1 / units);
     return { low: mean - share * (mean - first), high: mean + share * (last - mean) };
   }
 
-  /** `stats.closed_task_interval` or `stats.open_task_interval` of accuracies in percent, as a row of methods. */
-  function methodRow(method, x, closed) {
-    const found = student(x, ROUNDING * largest(x), closed ? closedDf(x.length) : undefined), { mean, half, n, df } = found;
-    const { low, high } = half > 0 ? endsWithin(found, interval(mean, half, { df, level: LEVEL, bounds: BOUNDS }), BOUNDS)
-      : endsOfEqualValues(mean, n, BOUNDS);
+  /** `stats.closed_task_interval` or `stats.open_task_interval` of values, as a row of methods. */
+  function methodRow(method, x, { sampling, bounds }, factor = 1) {
+    const found = student(x, ROUNDING * largestSize(x), sampling === "closed" ? closedDf(x.length) : undefined), { mean, n, df } = found, half = found.half * factor;
+    const { low, high } = half > 0 ? endsWithin({ ...found, half }, interval(mean, half, { df, level: LEVEL, bounds }), bounds)
+      : endsOfEqualValues(mean, n, bounds);
     return { method, mean, low, high, half_width: half, n, variance_units: varianceUnits(x), variance_of: n };
   }
 
@@ -94,9 +98,9 @@
 
   /** `stats.paired_interval`. */
   function pairedInterval(x, y) {
-    const fine = ROUNDING * Math.max(largest(x), largest(y));
+    const fine = ROUNDING * Math.max(largestSize(x), largestSize(y));
     const differences = pairedDifferences(x, y, fine);
-    const found = student(differences, ROUNDING * Math.max(-least(differences), largest(differences)));
+    const found = student(differences, ROUNDING * largestSize(differences));
     const most = largest(differences.map(Math.abs)), ordered = Float64Array.from(differences).sort();
     const isZero = ordered[(ordered.length - 1) >> 1] + ordered[ordered.length >> 1] === 0;
     return { ...found, largest: most, oneNumber: rarityOf(differences, 1e-9 * most)[0] > 0 && !isZero, effect: "Cohen's d_z", deviation: found.half / quantile((1 + LEVEL) / 2, found.df) * Math.sqrt(found.n),
@@ -105,7 +109,7 @@
 
   /** `stats.welch_interval`. */
   function independentInterval(x, y) {
-    const fine = [x, y].map(values => ROUNDING * largest(values)), [one, other] = [student(x, fine[0]), student(y, fine[1])];
+    const fine = [x, y].map(values => ROUNDING * largestSize(values)), [one, other] = [student(x, fine[0]), student(y, fine[1])];
     const variances = [one, other].map(({ half, df }) => (half / quantile((1 + LEVEL) / 2, df)) ** 2), total = variances[0] + variances[1];
     const df = total > 0 ? total ** 2 / (variances[0] ** 2 / one.df + variances[1] ** 2 / other.df) : Infinity;
     const mean = Math.abs(one.mean - other.mean) > Math.max(...fine) ? one.mean - other.mean : 0;
@@ -117,13 +121,13 @@
       variance_units: shares.length ? least(shares) * units : null, variance_of: units };
   }
 
-  /** A row of pairs, with the better method first; the interval is of the first minus the second. */
-  function pairRow(a, b, found, test, bounds = DIFFERENCE_BOUNDS) {
+  /** A row of pairs, with the better method first; the interval is of the first minus the second, below 0 where lower is better. */
+  function pairRow(a, b, found, test, { lower, bounds }) {
     const { mean, half, n, units, df, rarity, deviation, variance_units, variance_of } = found;
-    if (mean < 0) return pairRow(b, a, { ...found, mean: -mean }, test, bounds);
-    const error = half / quantile((1 + LEVEL) / 2, df);
-    const room = mean - bounds[0], chance = chanceBeyond(mean, error, df, deviationOf(rarity, room), units);
-    const p = half > 0 ? Math.min(2 * chance, 1) : Math.min(2 * (1 - mean / room) ** units, 1);
+    if (lower ? mean > 0 : mean < 0) return pairRow(b, a, { ...found, mean: -mean }, test, { lower, bounds });
+    const error = half / quantile((1 + LEVEL) / 2, df), size = Math.abs(mean), room = bounds === null ? Infinity : size - bounds[0];
+    const chance = chanceBeyond(size, error, df, bounds === null ? 0 : deviationOf(rarity, room), units);
+    const p = half > 0 ? Math.min(2 * chance, 1) : Math.min(2 * (1 - size / room) ** units, 1);
     const { low, high } = half > 0 ? endsWithin(found, { low: mean - half, high: mean + half }, bounds) : endsOfEqualValues(mean, units, bounds);
     const [effect, effect_size] = deviation > 0 ? [found.effect, mean / deviation] : ["", null];
     return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), spread_df: df, test, effect, effect_size,
@@ -131,12 +135,12 @@
   }
 
   /** The same over data sets (`stats.across_datasets.interval_over_datasets`). */
-  const rowOverDatasets = (a, b, found) =>
-    pairRow(a, b, found, "paired t-test", found.oneNumber ? [-found.largest, found.largest] : undefined);
+  const rowOverDatasets = (a, b, found, { lower, differenceBounds }) =>
+    pairRow(a, b, found, "paired t-test", { lower, bounds: found.oneNumber ? [-found.largest, found.largest] : differenceBounds });
 
   // ---------------------------------------------------------------- samples
 
-  const bestFirst = methods => methods.sort((a, b) => b.mean - a.mean);
+  const bestFirst = (methods, lower) => methods.sort((a, b) => (lower ? a.mean - b.mean : b.mean - a.mean));
 
   function comparedPairs(methods, reference) {
     const pairs = methods.flatMap(({ method }, i) => methods.slice(i + 1).map(other => [method, other.method]));
@@ -152,19 +156,19 @@
   }
 
   /** Methods on units, compared unit by unit; on different units, as independent samples. */
-  function sampleOfGrid(grid, place, unit, { sampling, reference }, sharedOnly = false) {
-    const methods = [];
+  function sampleOfGrid(grid, place, unit, given, sharedOnly = false) {
+    const methods = [], ofPair = { lower: given.lower, bounds: given.differenceBounds };
     for (const [name, values] of grid) {
       if (values.size < 2) throw new Refusal(`${name} has ${values.size} ${unit}${ofPlace(place)}; 2 or more are needed`);
-      methods.push(methodRow(name, [...values.values()], sampling === "closed"));
+      methods.push(methodRow(name, [...values.values()], given));
     }
-    bestFirst(methods);
-    const pairs = comparedPairs(methods, reference).map(([a, b]) => {
+    bestFirst(methods, given.lower);
+    const pairs = comparedPairs(methods, given.reference).map(([a, b]) => {
       const [first, second] = [grid.get(a), grid.get(b)], shared = [...first.keys()].filter(key => second.has(key));
       const isPaired = shared.length === Math.max(first.size, second.size) || (sharedOnly && shared.length > 1);
-      if (!isPaired) return pairRow(a, b, independentInterval([...first.values()], [...second.values()]), "Welch's t-test");
+      if (!isPaired) return pairRow(a, b, independentInterval([...first.values()], [...second.values()]), "Welch's t-test", ofPair);
       const found = pairedInterval(...sharedValues(first, second));
-      return sharedOnly ? rowOverDatasets(a, b, found) : pairRow(a, b, found, "paired t-test");
+      return sharedOnly ? rowOverDatasets(a, b, found, given) : pairRow(a, b, found, "paired t-test", ofPair);
     });
     return { place, unit, methods, pairs };
   }
@@ -173,7 +177,7 @@
   const sharedUnits = grid => unitsOf(grid).filter(unit => [...grid.values()].every(values => values.has(unit)));
 
   function analyseTasks(rows, place, options, analysis) {
-    const unit = UNIT_KEYS.find(key => key in rows[0]), units = plural(unit), grid = gridOf(rows, unit), shared = sharedUnits(grid).length;
+    const unit = UNIT_KEYS.find(key => hasKey(rows, key)), units = plural(unit), grid = gridOf(rows, unit), shared = sharedUnits(grid).length;
     if (shared < unitsOf(grid).length) {
       const advice = shared > 1 ? `${labs.number(shared)} ${units} are shared by all: --common compares on these.`
         : `Run all methods on the same ${units} for shorter intervals.`;
@@ -186,7 +190,7 @@
   /** Data sets are the sample. */
   function analyseDatasets(rows, place, options, analysis) {
     const grid = gridOf(rows, "dataset"), sample = sampleOfGrid(grid, place, "data set", options, true);
-    analysis.cautions.push(...decisiveDatasets(sample.pairs, grid, place), ...equalDifferences(sample.pairs, grid, place));
+    analysis.cautions.push(...decisiveDatasets(sample.pairs, grid, place, options), ...equalDifferences(sample.pairs, grid, place));
     if (sharedUnits(grid).length < unitsOf(grid).length) {
       analysis.cautions.push("Some methods lack data sets: each pair is compared on those that both have.");
     }
@@ -201,13 +205,13 @@
   }
 
   /** Where one data set decides whether a pair is significantly different. */
-  function decisiveDatasets(pairs, grid, place) {
+  function decisiveDatasets(pairs, grid, place, options) {
     const decided = [];
     for (const { a, b } of pairs) {
       const [first, second] = [grid.get(a), grid.get(b)], shared = [...first.keys()].filter(key => second.has(key));
       const conclusion = keys => {
         const found = pairedInterval(keys.map(key => first.get(key)), keys.map(key => second.get(key)));
-        return rowOverDatasets("", "", found).p < 1 - LEVEL ? Math.sign(found.mean) : 0;
+        return rowOverDatasets("", "", found, options).p < 1 - LEVEL ? Math.sign(found.mean) : 0;
       };
       const found = conclusion(shared);
       if (!found || shared.length < 3) continue;
@@ -221,9 +225,22 @@
   }
 
   const analyseSeeds = (rows, place, options) => {
-    const key = distinct(rows, "seed").length > 1 ? "seed" : "run";
+    const key = hasKey(rows, "seed") && distinct(rows, "seed").length > 1 ? "seed" : "run";
     return [sampleOfGrid(gridOf(rows, key), place, key, options)];
   };
+
+  /** One mean per fold and method; variances are enlarged, as folds share their training data (Nadeau and Bengio, 2003): by 1 + k / (k - 1) for k folds. */
+  function analyseFolds(rows, place, given) {
+    const all = gridOf(rows, "fold"), shared = sharedUnits(all), ofPair = { lower: given.lower, bounds: given.differenceBounds };
+    if (shared.length < 2) throw new Refusal(`fewer than two folds are shared by all methods${ofPlace(place)}`);
+    const grid = new Map([...all].map(([name, values]) => [name, shared.map(fold => values.get(fold))])), factor = Math.sqrt(1 + shared.length / (shared.length - 1));
+    const methods = [...grid].map(([name, values]) => ({ ...methodRow(name, values, { ...given, sampling: "open" }, factor), variance_units: null, variance_of: null }));
+    const pairs = comparedPairs(bestFirst(methods, given.lower), given.reference).map(([a, b]) => {
+      const found = pairedInterval(grid.get(a), grid.get(b)), unknown = { deviation: 0, variance_units: null, variance_of: null };
+      return { ...pairRow(a, b, { ...found, ...unknown, half: found.half * factor }, "corrected resampled t-test", ofPair), spread: null }; // more folds are no new data
+    });
+    return [{ place, unit: "fold", methods, pairs }];
+  }
 
   /** Over data sets, on means over seeds; and within each data set over its seeds. */
   function analyseDatasetsAndSeeds(rows, place, options, analysis) {
@@ -236,23 +253,25 @@
     return samples;
   }
 
-  const ANALYSES = { "tasks": analyseTasks, "data sets": analyseDatasets, "seeds": analyseSeeds, "data sets and seeds": analyseDatasetsAndSeeds };
+  const ANALYSES = { "tasks": analyseTasks, "data sets": analyseDatasets, "seeds": analyseSeeds, "folds": analyseFolds, "data sets and seeds": analyseDatasetsAndSeeds };
 
   // ---------------------------------------------------------------- the answer
 
+  const PLACE_WORDS = { ways: "{}-way", shots: "{}-shot", queries: "{} queries", dataset: "{}", sampling: "{}" };
+  const placeWord = (key, value) => (PLACE_WORDS[key] || `${key.trim()} {}`).replace("{}", () => report.textOf(value));
+
   /** The rows of each place with its name: what differs between places. */
-  function places({ rows, shape }) {
-    const over = shape.startsWith("data sets") ? ["dataset"] : [];
-    const keys = PLACE_KEYS.filter(key => key in rows[0] && !over.includes(key) && distinct(rows, key).length > 1);
-    const word = (key, value) => ({ ways: `${value}-way`, shots: `${value}-shot`, queries: `${value} queries` }[key] || String(value));
-    return grouped(rows, keys).map(part => [keys.map(key => word(key, part[0][key])).join(", "), part]);
+  function places({ rows, shape, blocks }) {
+    const isOverDatasets = shape.startsWith("data sets") && !blocks.includes("dataset");
+    const keys = [...new Set([...SETTINGS, ...blocks])].filter(key => hasKey(rows, key) && distinct(rows, key).length > 1 && !(isOverDatasets && key === "dataset"));
+    return grouped(rows, keys).map(part => [keys.map(key => placeWord(key, part[0][key])).join(", "), part]);
   }
 
   /** What the verdicts apply to. */
   function appliesTo({ rows, shape }, sampling) {
     if (shape in DECLARED.APPLIES) return DECLARED.APPLIES[shape];
-    if ("class" in rows[0] && !("task" in rows[0])) return "The sample is the classes: verdicts apply to new classes like these, with these images.";
-    if ("item" in rows[0]) return "Verdicts apply to new items like these, if items are independent; the support stays as it was.";
+    const unit = UNIT_KEYS.find(key => hasKey(rows, key));
+    if (unit in DECLARED.APPLIES) return DECLARED.APPLIES[unit];
     const [only, ...others] = distinct(rows, "sampling");
     return DECLARED.SAMPLING[sampling === "unknown" && !others.length && only in DECLARED.SAMPLING ? only : sampling];
   }
@@ -299,16 +318,21 @@
   }
 
   /**
-   * What a file shows, of what `read` gives: {methods, pairs, applies, cautions}. Options are `sampling` (how tasks were drawn: 'unknown', 'open',
-   * 'closed') and `reference`, the method that is compared with each other one.
+   * What a file shows, of what `measure` gives: {methods, pairs, applies, cautions, percent, lower}. Options are `sampling` (how tasks were drawn:
+   * 'unknown', 'open', 'closed') and `reference`, the method that is compared with each other one.
    */
   function analyse(measured, { sampling = "unknown", reference } = {}) {
+    const { shape, percent, lower } = measured, hasClasses = hasKey(measured.rows, "item") && hasKey(measured.rows, "class");
+    if (!(shape in ANALYSES) || hasClasses) {
+      throw new Refusal(`These are ${hasClasses ? "items of classes" : shape}: the command compares them, and this page does not`);
+    }
     const names = distinct(measured.rows, "method");
     if (names.length > DECLARED.MOST_METHODS && reference === undefined) {
       throw new Refusal(`${names.length} methods; up to ${DECLARED.MOST_METHODS} are compared two by two, or one with all others (--reference NAME)`);
     }
-    const analysis = { cautions: [] };
-    const samples = places(measured).flatMap(([place, rows]) => ANALYSES[measured.shape](rows, place, { sampling, reference }, analysis));
+    const analysis = { cautions: [] }, bounds = percent ? BOUNDS : null, differenceBounds = percent ? DIFFERENCE_BOUNDS : null;
+    const given = { sampling, reference, lower, bounds, differenceBounds };
+    const samples = places(measured).flatMap(([place, rows]) => ANALYSES[shape](rows, place, given, analysis));
     const pairs = samples.flatMap(({ place, unit, pairs: of }) => of.map(pair => ({ place, unit, ...pair })));
     const adjusted = holm(pairs.map(pair => pair.p)), level = 1 - (1 - LEVEL) / pairs.length;
     pairs.forEach((pair, i) => {
@@ -323,7 +347,7 @@
       return { place, ...row, best_rank: 1 + decided.filter(pair => pair.b === row.method).length, worst_rank: of.length - beaten };
     }));
     const cautions = [...new Set([...analysis.cautions, ...fewUnits(samples), ...samples.flatMap(varianceCautions)])];
-    return { methods, pairs, applies: appliesTo(measured, sampling), cautions, reference };
+    return { methods, pairs, applies: appliesTo(measured, sampling), cautions, reference, percent, lower };
   }
 
   Object.assign(report, { LEVEL, analyse, holm, pairedInterval, plural });

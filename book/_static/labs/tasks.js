@@ -1,5 +1,5 @@
 // How many tasks? From the standard deviation of per-task differences: `fslcore.stats.plan_sample_size` of closed and open tasks.
-// A file of accuracies is read by report_read.js. What a standard deviation of tasks cannot tell is said, not guessed.
+// A file of accuracies is read by report_rows.js. What a standard deviation of tasks cannot tell is said, not guessed.
 (function () {
   "use strict";
   const L = window.fslLabs, { el } = L;
@@ -130,9 +130,9 @@
 
     /** Accuracies by method and task, of a file with tasks in one place. */
     function methodsOf(file) {
-      const { Refusal, PLACE_KEYS, read, distinct, gridOf } = L.compute.report, { shape, rows } = read(file);
+      const { Refusal, SETTINGS, read, distinct, gridOf } = L.compute.report, { shape, rows } = read(file);
       if (shape !== "tasks" || !("task" in rows[0])) throw new Refusal(`${file.name} holds ${shape}; accuracies per task are needed.`);
-      const several = PLACE_KEYS.find(key => distinct(rows, key).length > 1);
+      const several = SETTINGS.find(key => distinct(rows, key).length > 1);
       if (several) throw new Refusal(`${file.name} has ${distinct(rows, several).length} values of ${several}; one is needed.`);
       return gridOf(rows, "task");
     }

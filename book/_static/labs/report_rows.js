@@ -1,0 +1,285 @@
+// A row per measurement, and what kind of sample the rows are, from the roles that were named: fslcore/report/shapes.py in the page.
+(function () {
+  "use strict";
+  const labs = window.fslLabs, report = labs.compute.report, { DECLARED, SETTINGS, PLUS_MINUS, Refusal, Unassigned, sets } = report;
+  const { plainName, roleOf, isAccuracy, isSummary, textOf, isValue, visible, chosenRows, rolesOf, isLowerBetter, noOptions } = report;
+
+  const UNIT_KEYS = ["task", "item", "class"], COUNT_KEYS = ["ways", "shots", "queries"];
+  const SAMPLE_KEYS = ["seed", "draw", "run", "fold", "support"];
+  const FEW_VALUES = 4; // different values of a block that may come again by chance
+  const CONSTANT = new Set(["constant", "an index", "±"]); // why columns are left out that no sentence names
+
+  const distinct = (rows, key) => [...new Set(rows.map(row => row[key]))];
+  /** Groups of rows by their values of some keys, in order of appearance. */
+  const grouped = (rows, keys) => [...Map.groupBy(rows, row => JSON.stringify(keys.map(key => row[key]))).values()];
+  const hasKey = (rows, key) => rows.length > 0 && key in rows[0];
+  const varying = (rows, key) => hasKey(rows, key) && distinct(rows, key).length > 1;
+
+  /** The key of a block: that of the vocabulary, or the column's own name. */
+  function blockName(column) {
+    if (SETTINGS.includes(roleOf(column))) return roleOf(column);
+    const reserved = ["method", "accuracy", "half_width", "total", "place", "value", ...UNIT_KEYS, ...SAMPLE_KEYS, ...SETTINGS, "group"];
+    return reserved.includes(column) ? `${column} ` : column;
+  }
+
+  /** The numbers of a column of values, or a `Refusal` with the first cell that is none. */
+  function numbersOf(table, column) {
+    const cells = table.values.get(column);
+    if (table.numeric.has(column)) return cells;
+    const wrong = cells.findIndex(cell => cell !== "" && !isValue(cell)), row = wrong < 0 ? cells.findIndex(cell => cell !== "") : wrong;
+    throw new Refusal(row < 0 ? `${table.name}: ${column} has no value`
+      : `${column} in row ${row + 1} is ${cells[row]}; a number is needed, or nan where a value is missing`);
+  }
+
+  /** A row per value: method, accuracy, the keys and the blocks, and the row's place in the file. */
+  function rowsBy(table, roles) {
+    const columns = [...roles.keys, ...roles.blocks.map(column => [column, blockName(column)]), ...(roles.method ? [[roles.method, "method"]] : [])];
+    const keyed = table.places.map((place, i) => ({ place, ...Object.fromEntries(columns.map(([column, key]) => [key, table.values.get(column)[i]])) }));
+    if (!roles.value) return [...roles.wide].flatMap(([column, names]) => {
+      const values = numbersOf(table, column), halves = halfWidths(table, roles, column);
+      return keyed.map((row, i) => ({ ...row, accuracy: values[i], ...names, ...(halves && { half_width: halves[i] }) }));
+    });
+    const values = numbersOf(table, roles.value), totals = roles.of && numbersOf(table, roles.of), halves = halfWidths(table, roles, roles.value);
+    if (totals && values.some((value, i) => value > totals[i] || totals[i] <= 0)) throw new Refusal(`${roles.value} of ${roles.of}; counts up to their totals are allowed`);
+    return keyed.map((row, i) => ({ ...row, accuracy: totals ? values[i] / totals[i] : values[i], ...(halves && { half_width: halves[i] }) }));
+  }
+
+  /** What shows how much each mean varies: only whether all have it counts here, as the command compares printed means. */
+  function halfWidths(table, roles, column) {
+    if (roles.low !== null) return numbersOf(table, roles.high);
+    const name = roles.spread && (roles.spread[1] || `${column}${PLUS_MINUS}`);
+    return name && table.values.has(name) ? numbersOf(table, name) : null;
+  }
+
+  /** Rows with the names of their methods, without methods that have no value. */
+  function withMethods(rows, table, notes) {
+    if (!hasKey(rows, "method")) {
+      rows.forEach(row => (row.method = table.stem));
+      notes.push("Nothing distinguishes methods: all rows are of one, called after its file.");
+    }
+    rows.forEach(row => (row.method = visible(textOf(row.method).trim())));
+    const isNameless = row => ["", "nan", "None"].includes(row.method);
+    if (rows.some(row => isNameless(row) && !Number.isNaN(row.accuracy))) throw new Refusal("a row has no method; name it, or leave it out");
+    const measured = new Set(rows.filter(row => !Number.isNaN(row.accuracy)).map(row => row.method));
+    if (!measured.size) throw new Refusal("no row has a value");
+    const named = rows.filter(row => !isNameless(row)), empty = named.filter(row => Number.isNaN(row.accuracy)).length;
+    if (empty) notes.push(`${empty} empty values are left out.`);
+    return named.filter(row => measured.has(row.method));
+  }
+
+  /** What the values measure: the metric that was chosen, or the name of their column. */
+  function measureOf(roles, options) {
+    const chosen = options.where.map(condition => condition.split("=")).find(([column]) => sets.METRICS.has(plainName(column)));
+    return chosen ? chosen.slice(1).join("=") : roles.value ?? options.value;
+  }
+
+  /** Accuracies in percent, other measures as written: {percent, measure}, what they are in words. */
+  function scale(rows, { table, roles, options, lower, notes }) {
+    const { name } = table, values = rows.map(row => row.accuracy).filter(value => !Number.isNaN(value)), whole = values.every(Number.isInteger);
+    if (!values.every(Number.isFinite)) throw new Refusal(`${name} has an infinite value; finite numbers are needed, or nan`);
+    const multiply = factor => rows.forEach(row => (row.accuracy *= factor));
+    if (roles.of) {
+      multiply(100);
+      notes.push("Counts are divided by their totals; each row weighs the same.");
+      return { percent: true, measure: `${roles.value} of ${roles.of} in percent` };
+    }
+    const measure = measureOf(roles, options), isAnswer = sets.ANSWERS.has(plainName(measure)) && values.every(value => value === 0 || value === 1);
+    const isShare = measure === null || isAccuracy(measure) || isAnswer || options.out_of !== null;
+    if (lower || !isShare) return { percent: false, measure: `${measure || "values"} as written (${lower ? "lower" : "higher"} is better)` };
+    const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b)), full = options.out_of || (high <= 1 ? 1 : 100);
+    if (low < 0 || high > full) {
+      throw new Refusal(`${name}: ${measure ?? [...roles.wide.keys()][0]} has the value ${low < 0 ? low : high}, and accuracies go from 0 to ${full}; choose the scale, or which `
+        + "values are better, if it measures something else");
+    }
+    if (options.out_of === null) checkOneUnit(rows, name);
+    if (full === 1 && !values.every(value => value === 0 || value === 1)) notes.push("Values from 0 to 1 are read as shares.");
+    if (whole && high > 1 && options.out_of === null) notes.push("Whole numbers are read as percent; if they count right answers, say --out-of N.");
+    multiply(100 / full);
+    return { percent: true, measure: "accuracy in percent" };
+  }
+
+  /** Refuse values of which some are shares and others percent. */
+  function checkOneUnit(rows, name) {
+    const positive = rows.filter(row => row.accuracy > 0), values = positive.map(row => row.accuracy).sort((a, b) => a - b), most = values.at(-1);
+    if (!values.length || most <= 1) return;
+    const highest = [...Map.groupBy(positive, row => row.method).values()].map(part => part.reduce((high, row) => Math.max(high, row.accuracy), 0));
+    const median = (values[(values.length - 1) >> 1] + values[values.length >> 1]) / 2;
+    if (values[0] < 1 || highest.some(high => high <= 1) || median <= 1) {
+      throw new Refusal(`${name} has the values ${positive.find(row => row.accuracy <= 1).accuracy} and ${most}: shares and percent are mixed; write one unit, or choose `
+        + "the scale 0 to 100 if all are percent", ["--out-of", "100"]);
+    }
+  }
+
+  /** Rows of means over the others are left out. */
+  function withoutSummaries(rows, notes) {
+    let kept = rows;
+    for (const key of ["task", "item", "dataset", "class", "method", "seed", "run"]) {
+      const names = hasKey(kept, key) ? distinct(kept, key).map(textOf) : [], summaries = names.filter(isSummary);
+      if (!summaries.length || summaries.length === names.length) continue;
+      notes.push(`Left out, as a summary of the others: ${summaries.sort().join(", ")}.`);
+      kept = kept.filter(row => !summaries.includes(textOf(row[key])));
+    }
+    return kept;
+  }
+
+  /** Rows that have a value, with the key of their unit, and no row twice. */
+  function withUnits(rows, options, roles, blocks, notes) {
+    const keys = ["method", ...new Set([...SETTINGS, ...blocks, ...SAMPLE_KEYS, ...UNIT_KEYS])].filter(key => hasKey(rows, key));
+    const hasValue = row => !Number.isNaN(row.accuracy);
+    if (options.rows !== null) {
+      if (keys.includes(options.rows)) throw new Refusal(`A column names the ${options.rows} already: a row is said to be one too`);
+      return numberedRows(rows, keys, options.rows, notes).filter(hasValue);
+    }
+    const measured = rows.filter(hasValue), parts = { class: "accuracies of the classes", item: "answers to the items" };
+    const inTask = Object.keys(parts).filter(key => keys.includes(key));
+    if (keys.includes("task") && inTask.length && !keys.includes("support")) {
+      inTask.forEach(key => notes.push(`The ${parts[key]} of a task are averaged.`));
+      return grouped(measured, keys.filter(key => !(key in parts))).map(part => ({ ...part[0], accuracy: part.reduce((sum, row) => sum + row.accuracy, 0) / part.length }));
+    }
+    const repeated = grouped(measured, keys).find(part => part.length > 1);
+    if (!repeated) return measured;
+    if (!UNIT_KEYS.some(key => keys.includes(key))) {
+      throw new Unassigned(`${repeated[0].method} has ${labs.number(repeated.length)} rows, and nothing says what a row is, where row k is the same for all methods`,
+        [], ["rows"], roles);
+    }
+    throw new Refusal(`${repeated.length} rows have ${keys.map(key => `${key} ${textOf(repeated[0][key])}`).join(", ")}: keep each once, name what differs, or choose rows`);
+  }
+
+  /** Rows with their place as their unit; a method with fewer rows than others has units of its own. */
+  function numberedRows(rows, keys, unit, notes) {
+    const firstPlace = part => part.reduce((low, row) => Math.min(low, row.place), Infinity);
+    const startTogether = new Set(grouped(rows, ["method"]).map(firstPlace)).size === 1;
+    const hasPlaces = keys.length === 1 || grouped(rows, [...keys, "place"]).length === rows.length, groups = grouped(rows, keys);
+    for (const part of groups) part.forEach((row, i) => (row[unit] = hasPlaces && startTogether ? row.place : i));
+    notes.push(`Row k of each method is ${unit} k, as --rows says.`);
+    const others = keys.filter(key => key !== "method");
+    let own = rows.length;
+    for (const place of grouped(rows, others)) {
+      const counts = grouped(place, ["method"]), most = counts.reduce((high, part) => Math.max(high, part.length), 0);
+      for (const part of counts.filter(({ length }) => length < most)) {
+        notes.push(`${part[0].method} has ${labs.number(part.length)} rows, another method ${labs.number(most)}: which of them are the same is unknown; number them in a column, or write `
+          + "nan where a value is missing.");
+        part.forEach(row => (row[unit] = own++));
+      }
+    }
+    return rows;
+  }
+
+  /** Refuse two seeds of a method with the very same numbers, where another has others. */
+  function checkCopies(rows, key, blocks, notes) {
+    const equal = [];
+    for (const part of grouped(rows, ["method", ...SETTINGS, ...blocks].filter(name => hasKey(rows, name)))) {
+      const vectors = Map.groupBy(grouped(part, [key]), seed => JSON.stringify(seed.map(row => row.accuracy)));
+      const copies = [...vectors.values()].find(seeds => seeds.length > 1 && distinct(seeds[0], "accuracy").length > FEW_VALUES);
+      if (!copies) continue;
+      const [first, second] = copies.map(seed => textOf(seed[0][key]));
+      if (vectors.size > 1) {
+        throw new Refusal(`${part[0].method}: ${key} ${first} and ${key} ${second} have the very same numbers; one is a copy of the other: leave it out, or bring its own results`);
+      }
+      equal.push(part[0].method);
+    }
+    if (equal.length) {
+      notes.push(`Every ${key} of ${[...new Set(equal)].join(", ")} has the very same numbers: it is read as a method without randomness. If they are copies of one file, leave them `
+        + `out (--where '${key}!=NUMBER').`);
+    }
+  }
+
+  /** Refuse values of a method, under one seed, that are one block of values again and again. */
+  function checkBlocks(rows, seeded, blocks) {
+    for (const part of grouped(rows, ["method", ...SETTINGS, ...blocks, ...seeded].filter(name => hasKey(rows, name)))) {
+      const values = part.map(row => row.accuracy);
+      for (let times = 2; times <= 10; times++) {
+        const size = values.length / times;
+        if (!Number.isInteger(size) || new Set(values.slice(0, size)).size <= FEW_VALUES) continue;
+        if (values.every((value, i) => value === values[i % size])) {
+          throw new Refusal(`${part[0].method}: ${values.length} values are the same ${size} values ${times} times; keep each task once, or number runs in a column run`);
+        }
+      }
+    }
+  }
+
+  /** What the rows are a sample of, by the names of fslcore.report.model.Shape. */
+  function shapeOf(rows, options, roles, blocks, notes) {
+    const units = UNIT_KEYS.filter(key => hasKey(rows, key)), seeded = ["run", "draw", "seed", "fold"].filter(key => varying(rows, key));
+    if (seeded.length > 1) throw new Refusal(`${seeded.join(" and ")} both vary; one of them can be the sample: compare within the other, or choose its rows`);
+    if ((hasKey(rows, "support") && (units.length || varying(rows, "support"))) || (units.length && hasKey(rows, "group"))) return "items under supports";
+    if (seeded.length) checkCopies(rows, seeded[0], blocks, notes);
+    if (!units.length) return shapeOfMeans(rows, seeded, blocks);
+    checkBlocks(rows, seeded, blocks);
+    if (seeded.length) return shapeOfSeeded(seeded[0], options, roles);
+    if (rows.every(row => row.accuracy === 0 || row.accuracy === 100) && !options.lower_is_better) {
+      notes.push("Values are 0 and 1 alone: each is read as one wrong or right answer.");
+      return "right or wrong answers";
+    }
+    return "tasks";
+  }
+
+  function shapeOfMeans(rows, seeded, blocks) {
+    const hasDatasets = varying(rows, "dataset") && !blocks.includes("dataset");
+    if (hasKey(rows, "half_width") && rows.every(row => !Number.isNaN(row.half_width))) return "printed means";
+    if (seeded[0] === "fold" && hasDatasets) throw new Refusal("folds and data sets both vary: compare within each data set");
+    if (seeded[0] === "fold") return "folds";
+    if (hasDatasets) return seeded.length ? "data sets and seeds" : "data sets";
+    if (seeded.length) return "seeds";
+    throw new Refusal("one number per method: nothing shows how much it varies. Bring a row per task, per seed or per data set, or compare printed figures with their ±: "
+      + "fslcore compare 79.59±0.52 76.87±0.56 --tasks 600");
+  }
+
+  function shapeOfSeeded(key, options, roles) {
+    if (key === "draw" || (key === "seed" && options.seed === "tasks")) return "tasks in several draws";
+    if (key === "run" || (key === "seed" && options.seed === "runs")) return "training runs on tasks";
+    if (key === "fold") throw new Refusal("a fold beside tasks or items: compare within each fold, or choose run or draw for it");
+    throw new Unassigned("what a seed numbers has to be said: trainings, or draws of tasks", [], ["seed"], roles);
+  }
+
+  const PLURALS = { class: "classes", dataset: "data sets", shots: "numbers of shots", queries: "numbers of queries", ways: "numbers of ways", sampling: "kinds of sampling" };
+  const SINGULARS = { "data sets": "data set", classes: "class" };
+  const NAMED_KEYS = [...UNIT_KEYS, "support", "seed", "draw", "run", "fold", "group", ...SETTINGS];
+
+  /** What was read as what, with the numbers of each: the second line of every answer. */
+  function readingSentence(rows, roles, measure, options) {
+    const count = distinct(rows, "method").length, wide = [...roles.wide.keys()];
+    const source = roles.method ? ` (column ${roles.method})`
+      : [...roles.wide.values()].some(names => "method" in names) ? ` (columns ${wide.slice(0, 4).join(", ")}${wide.length > 4 ? ", …" : ""})` : "";
+    const parts = [`${labs.number(count)} method${count === 1 ? "" : "s"}${source}`];
+    const columnOf = new Map([...[...roles.keys].map(([column, key]) => [key, column]), ...roles.blocks.map(column => [blockName(column), column])]);
+    for (const key of new Set([...NAMED_KEYS, ...roles.blocks.map(blockName)])) {
+      if (!hasKey(rows, key) || (SETTINGS.includes(key) && !varying(rows, key))) continue;
+      const size = distinct(rows, key).length, isKnown = NAMED_KEYS.includes(key), many = isKnown ? PLURALS[key] || `${key}s` : `values of ${key}`;
+      const word = size === 1 ? SINGULARS[many] || many.replace(/s$/, "") : many, column = columnOf.get(key);
+      const text = `${labs.number(size)} ${word}${column !== undefined && isKnown && plainName(column) !== key ? ` (${column})` : ""}`;
+      if (!parts.includes(text)) parts.push(text);
+    }
+    parts.push(measure, ...options.where.map(condition => `only ${condition}`));
+    const left = [...roles.ignored].filter(([, why]) => !CONSTANT.has(why)).map(([column]) => column);
+    return `Read: ${parts.join(", ")}${left.length ? `; left out: ${left.join(", ")}` : ""}.`;
+  }
+
+  /**
+   * The measurements in a table (`report.tableOf`) by a user's options: {name, shape, rows, percent, lower, blocks, roles, reading}. What has no
+   * role or no true reading throws a `Refusal`.
+   */
+  function measure(table, options) {
+    const notes = [...table.notes], part = chosenRows(table, options.where), roles = rolesOf(part, options), lower = isLowerBetter(part, roles, options);
+    const named = withMethods(rowsBy(part, roles), part, notes), { percent, measure: words } = scale(named, { table: part, roles, options, lower, notes });
+    const kept = withoutSummaries(named, notes), blocks = roles.blocks.map(blockName);
+    for (const key of COUNT_KEYS.filter(name => hasKey(kept, name))) {
+      kept.forEach(row => (row[key] = Number(/\d+/.exec(textOf(row[key]))?.[0] ?? NaN)));
+    }
+    if (options.reference !== null && !kept.some(row => row.method === options.reference)) throw new Refusal(`no method is called ${options.reference}`);
+    const rows = withUnits(kept, options, roles, blocks, notes), shape = shapeOf(rows, options, roles, blocks, notes);
+    const reading = [readingSentence(rows, roles, words, options), ...new Set(notes)];
+    return { name: table.name, shape, rows, percent, lower, blocks, roles, reading };
+  }
+
+  /** A file {name, bytes} as its measurements, where words name all its columns. */
+  const read = (file, options = noOptions()) => measure(report.tableOf(file), options);
+
+  /** By method, its values by unit: what `rows` of one place hold. */
+  function gridOf(rows, unit) {
+    const valuesOf = ([method, rowsOfMethod]) => [method, new Map(rowsOfMethod.map(row => [row[unit], row.accuracy]))];
+    return new Map([...Map.groupBy(rows, row => row.method)].map(valuesOf));
+  }
+
+  Object.assign(report, { UNIT_KEYS, measure, read, gridOf, grouped, distinct, hasKey });
+})();

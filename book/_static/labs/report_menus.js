@@ -60,11 +60,11 @@
   function entriesFor(column, table, current) {
     const isNumeric = table.numeric.has(column), values = distinctOf(table.values.get(column));
     const ofUnits = Object.fromEntries(DECLARED.UNITS.map(word => [`unit:${word}`, UNIT_TEXTS[word]]));
-    const groups = { "": { ...(current === "" ? { "": "choose a role" } : {}), method: "method: its cells name the methods", ignore: "none: leave it out" } };
-    if (isNumeric) groups["It holds values"] = { value: "values: accuracy or another measure", methods: "values of one method", "columns:dataset": "values of one data set",
+    const groups = { "": { ...(current === "" ? { "": "choose a role" } : {}), method: "method", ignore: "none: leave it out" } };
+    if (isNumeric) groups["It holds values"] = { value: "values", methods: "values of one method", "columns:dataset": "values of one data set",
       "columns:seed": "values of one seed", "columns:task": "values of one task", ...(current === "header" ? { header: "as its name says" } : {}) };
     groups["It numbers or names a"] = ofUnits;
-    groups["It divides the rows"] = { by: "block: compare within each of its values", group: SETTING_TEXTS.group };
+    groups["It divides the rows"] = { by: "block: compare within", group: SETTING_TEXTS.group };
     const [kind, word] = current.split(":");
     if (kind === "unit" && word in SETTING_TEXTS) groups["It divides the rows"][current] = SETTING_TEXTS[word];
     if (values.length <= MOST_VALUES) groups["Use only rows with"] = Object.fromEntries(values.map(textOf).map(text => [`where:${text}`, text || "an empty cell"]));

@@ -258,8 +258,42 @@ def is_file_name(alt):
     )
 
 
+# Tables and formulas wider than their place on paper, code that is cut there, and what still is folded.
+UNPRINTED = """() => {
+  const cut = [], wide = e => e.closest('.landscape') ? 987 : 659;
+  for (const e of document.querySelectorAll('article :is(table, pre, img, mjx-container[display])')) {
+    if (!e.checkVisibility() || (e.tagName !== 'TABLE' && e.closest('table'))) continue;
+    let box = e.parentElement, inside = true;
+    for (; box !== document.body; box = box.parentElement)
+      inside = inside && (getComputedStyle(box).overflowX === 'visible' || box.scrollWidth <= box.clientWidth + 1);
+    const long = e.tagName === 'PRE' && e.scrollWidth > e.clientWidth + 1;
+    if (!inside || long || e.getBoundingClientRect().right > wide(e))
+      cut.push(e.tagName + ': ' + e.textContent.trim().slice(0, 40));
+  }
+  const folded = document.querySelectorAll('article details:not([open]), article .toggle-hidden').length;
+  return folded ? [...cut, folded + ' folded'] : cut;
+}"""
+
+
+def faults_of_print(page):
+    """What is cut or folded on paper, and what stays of the printed layout on the screen."""
+    page.set_viewport_size({"width": 658, "height": 1000})  # the text of A4
+    settle(page)
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    faults = [f"on paper: {text}" for text in page.evaluate(UNPRINTED)]
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    left = page.locator("article .landscape, article [style*='zoom']").count()
+    faults += [f"{left} parts stay as on paper"] * bool(left)
+    page.emulate_media(media="screen")
+    page.set_viewport_size(DESK)
+    settle(page)
+    return faults
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_page(name, visit):
+    """On a screen, on paper and on a phone, in one visit: to open a page takes most of the time."""
     page = visit(name)
     faults = page.faults
     titles = page.evaluate(TITLES)
@@ -281,6 +315,8 @@ def test_page(name, visit):
             faults.append("MathJax could not read a formula")
     faults += [f"in a table: {text}" for text in page.evaluate(UNTIDY)]
     faults += [f"not above its column: {text}" for text in page.evaluate(ASKEW)]
+    if not name.startswith("slides/"):
+        faults += faults_of_print(page)
 
     page.evaluate(UNFOLD)
     for size in (DESK, PHONE):
@@ -400,35 +436,6 @@ def test_a_hidden_solution_opens_on_a_tap(visit):
     box.locator("button").first.click()
     content.wait_for(state="visible")
     assert page.evaluate(WIDTH)[0] <= PHONE["width"] + 1
-
-
-# Tables and formulas wider than their place on paper, code that is cut there, and what still is folded.
-UNPRINTED = """() => {
-  const cut = [], wide = e => e.closest('.landscape') ? 987 : 659;
-  for (const e of document.querySelectorAll('article :is(table, pre, img, mjx-container[display])')) {
-    if (!e.checkVisibility() || (e.tagName !== 'TABLE' && e.closest('table'))) continue;
-    let box = e.parentElement, inside = true;
-    for (; box !== document.body; box = box.parentElement)
-      inside = inside && (getComputedStyle(box).overflowX === 'visible' || box.scrollWidth <= box.clientWidth + 1);
-    const long = e.tagName === 'PRE' && e.scrollWidth > e.clientWidth + 1;
-    if (!inside || long || e.getBoundingClientRect().right > wide(e))
-      cut.push(e.tagName + ': ' + e.textContent.trim().slice(0, 40));
-  }
-  const folded = document.querySelectorAll('article details:not([open]), article .toggle-hidden').length;
-  return folded ? [...cut, folded + ' folded'] : cut;
-}"""
-
-
-@pytest.mark.parametrize("name", [name for name in PAGES if not name.startswith("slides/")])
-def test_a_printed_page_cuts_no_table_and_folds_nothing(name, visit):
-    page = visit(name)
-    page.set_viewport_size({"width": 658, "height": 1000})  # the text of A4
-    settle(page)
-    page.emulate_media(media="print")
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.evaluate(UNPRINTED) == []
-    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert not page.locator("article .landscape, article [style*='zoom']").count()
 
 
 @pytest.mark.parametrize(

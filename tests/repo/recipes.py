@@ -103,6 +103,11 @@ class Recipe:
         """The fast tests among these, of which there must be some."""
         self.run("-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow", *arguments)
 
+    def lint(self) -> None:
+        """The linters; those that read one file at a time, on the files that were used."""
+        files = [path.replace("NAME", self.name) for path in sorted(self.used)]
+        self.run("-m", "tests.lint", "--files", *files)
+
     def check_files(self) -> None:
         """The section names what was used, and nothing else."""
         assert self.used == self.named, {

@@ -79,12 +79,11 @@ def test_a_learner_of_the_library(tmp_path):
     recipe.append(tests, LOOP)
     recipe.insert("tests/cli/test_catalogue.py", '"ncc", "protonet"', '"median", ')
     recipe.run("tests/repo/test_versions.py")
-    recipe.test(*FOR_EVERY_LEARNER, tests, "-k", "median")
-    recipe.test(
-        "tests/cli/test_catalogue.py", "tests/cli/test_cli.py", "tests/repo/test_versions.py"
-    )
+    names = ("tests/cli/test_catalogue.py", "tests/cli/test_cli.py", "tests/repo/test_versions.py")
+    which = "median or list or test_catalogue or test_versions"
+    recipe.test(*FOR_EVERY_LEARNER, tests, *names, "-k", which)
     assert "median" in recipe.run("-m", "fslcore", "list", "learners")
-    recipe.run("-m", "tests.lint")
+    recipe.lint()
     recipe.check_files()
 
 
@@ -101,9 +100,10 @@ def test_a_learner_of_the_chapters(tmp_path):
     tests = "tests/book/learners/test_NAME.py"
     recipe.write(tests, LINES_OF_TESTS + LOOP)
     recipe.run("tests/repo/test_versions.py")
-    recipe.test(*FOR_EVERY_LEARNER, "tests/book/learners/test_median.py", "-k", "median")
-    recipe.test("tests/cli/test_catalogue.py", "tests/cli/test_both_commands.py")
-    recipe.test("tests/repo/test_versions.py")
+    own = "tests/book/learners/test_median.py"
+    names = ("tests/cli/test_catalogue.py", "tests/cli/test_both_commands.py")
+    which = "median or test_catalogue or test_both_commands or test_versions"
+    recipe.test(*FOR_EVERY_LEARNER, own, *names, "tests/repo/test_versions.py", "-k", which)
     assert "median" in recipe.run("-m", "fslbook", "list", "learners")
     recipe.check_files()
 
@@ -198,9 +198,8 @@ def test_a_chapter(tmp_path):
     printed = recipe.run("-m", "fslbook", "run", "median-task", "-p", "tasks", "50", "--quiet")
     assert printed.strip().endswith("median-task.ipynb")
     tests = ("tests/book/test_notebooks.py", "tests/book/test_plain_notebooks.py")
-    recipe.test(*tests, "-k", "median or profiles")
-    recipe.test("tests/repo/test_rerun.py")
-    recipe.run("-m", "tests.lint")
+    recipe.test(*tests, "tests/repo/test_rerun.py", "-k", "median or profiles or test_rerun")
+    recipe.lint()
     recipe.check_files()
 
 
@@ -229,7 +228,8 @@ def test_a_command_of_the_library(tmp_path):
     recipe.insert("book/fslbook/cli.py", '    "compare",\n', '    "cite",\n')
     recipe.append("tests/cli/test_cli.py", TEST_OF_CITE.format(program="app"))
     assert recipe.run("-m", "fslcore", "cite") == "The fslcore authors\n"
-    recipe.test("tests/cli/test_both_commands.py", "tests/cli/test_cli.py")
+    tests = ("tests/cli/test_both_commands.py", "tests/cli/test_cli.py")
+    recipe.test(*tests, "-k", "cite or command or list")
     recipe.check_files()
 
 
@@ -241,7 +241,8 @@ def test_a_command_of_the_book(tmp_path):
     recipe.insert("fslcore/cli/app.py", '    "jupyter",\n', '    "cite",\n')
     recipe.append("tests/book/test_book_command.py", TEST_OF_CITE.format(program="cli"))
     assert recipe.run("-m", "fslbook", "cite") == "The fslcore authors\n"
-    recipe.test("tests/cli/test_both_commands.py", "tests/book/test_book_command.py")
+    tests = ("tests/cli/test_both_commands.py", "tests/book/test_book_command.py")
+    recipe.test(*tests)
     recipe.check_files()
 
 
@@ -314,7 +315,7 @@ def test_a_data_set_that_ships(tmp_path):
     command = ["evaluate", "digits", "glyph-conv", "--learners", "ncc", "--samplings", "closed"]
     output = ["--tasks", "10", "-o", str(tmp_path / "digits.csv")]
     assert "mean accuracy" in recipe.run("-m", "fslcore", *command, *output)
-    recipe.run("-m", "tests.lint")
+    recipe.lint()
     recipe.check_files()
     assert not (ROOT / "data" / "digits").exists()
 
@@ -414,8 +415,8 @@ def test_a_statistic(tmp_path):
     values = '        "paired_interval": dict(atol=1e-9),\n'
     line = '        "median_interval": dict(scores=A),\n'
     recipe.insert("tests/misuse/test_arguments.py", values, line)
-    recipe.test(*tests, "tests/misuse/test_arguments.py", "-k", "median or public")
-    recipe.test("fslcore/stats/medians.py")
+    tests += ["tests/misuse/test_arguments.py", "fslcore/stats/medians.py"]
+    recipe.test(*tests, "-k", "median or public")
     recipe.run("-m", "mypy", "--strict", "fslcore/stats/medians.py")
-    recipe.run("-m", "tests.lint")
+    recipe.lint()
     recipe.check_files()

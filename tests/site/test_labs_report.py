@@ -381,6 +381,8 @@ UNNAMED = {  # tables of which some column has no known word, and tables that ar
     "deviations.csv": "method,accuracy,std\nours,71.2,3.1\nmaml,69.5,3.0\n",
     "two_parts.csv": "dataset,ours_acc,ours_f1,base_acc,base_f1\n"
     + values_of(lambda r, g: f"d{r}", accuracy, accuracy, accuracy, accuracy),
+    "with_counts.csv": "dataset,ours,maml,images\n"
+    + values_of(lambda r, g: f"d{r}", accuracy, accuracy, lambda r, g: 30 + r % 7),
     "differences.csv": "dataset,base,ours,improvement (%),p-value\n"
     + values_of(
         lambda r, g: f"d{r}", accuracy, accuracy, lambda r, g: 1.5 + r, lambda r, g: 0.01 * (r + 1)
@@ -609,6 +611,9 @@ def test_a_wide_table_is_asked_what_a_row_is(page, tmp_path):
     rows = page.get_by_label("What is a row?")
     assert rows.input_value() == "task" and page.get_by_label("ours").input_value() == "methods"
     rows.select_option("item")
+    assert page.evaluate("document.activeElement.labels[0].textContent").startswith(
+        "What is a row?"
+    )
     assert page.locator(".fsl-verdicts").count() == 0  # the methods are proposals still
     page.get_by_role("button", name="Confirm these roles").press("Enter")
     (tmp_path / "pasted.csv").write_bytes(UNNAMED["wide.csv"])

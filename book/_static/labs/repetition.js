@@ -415,12 +415,12 @@
       const word = ({ there, missed }) => (there ? L.words(missed) : "–");
       if (brief) {
         says.say(`Forty test sets of other images of the same classes: the closed interval misses the truth in ${word(closed)}, `
-          + `the interval for new images in ${word(images)}. Two misses are fair at 95 %.`);
+          + `the interval for new images in ${word(images)}. About two misses are expected at 95 %.`);
         return;
       }
-      const other = open.there ? `the open one in ${word(open)}` : "an open one cannot be had, with fewer than two open tasks";
+      const other = open.there ? `the open one in ${word(open)}` : "there is no open one, with fewer than two open tasks";
       says.say(`Of forty test sets with ${REPLACED[replaced.value()]}, the closed interval misses the truth in ${word(closed)}, `
-        + `${other}, that for new images in ${word(images)}, that for new classes in ${word(classes)}; two are fair at 95 %.`);
+        + `${other}, the one for new images in ${word(images)}, the one for new classes in ${word(classes)}; about two are expected at 95 %.`);
       const halves = kind => {
         const all = found.map(f => f[kind]).filter(Boolean).map(i => i.half).sort((a, b) => a - b);
         return all.length ? `± ${L.number(all[all.length >> 1], 1)}` : "none";

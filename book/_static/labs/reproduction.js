@@ -81,7 +81,7 @@
     const means = [figure.mean, ...trainings], of = trainingWidths(means, facts.level);
     const second = of
       ? `Mean of ${means.length} trainings: ${number(of.mean, 2)} ± ${number(of.newRuns, 2)} for new trainings; one more is expected within ± ${number(of.prediction, 2)} of it.`
-      : "One training; how much another seed changes was not measured.";
+      : "One training; the effect of another seed was not measured.";
     const count = facts.kinds.find(kind => kind.name === facts.target).differences.length;
     const third = count
       ? `One implementation; of ${count} published reproductions beside the paper's number, ${percent} % differ by up to ${number(facts.usual, 1)} points.`
@@ -184,8 +184,8 @@
     root.append(
       el("p", { class: "fsl-title" }, "Below the paper? And what to print?"),
       labs.controls("", mean, half, paper, paperHalf, tasks, shots, dataset, trainings), says.node, note, ladder,
-      el("p", { class: "fsl-legend" }, "Tasks are 5-way with 15 queries per class, and ± are 95 % intervals; an empty one is taken as usual for so many tasks. Where neither of two numbers is the original, half of the differences count on each side. "
-        + "\"With yours\" counts each laboratory (or method) alike, and yours as one more: a few laboratories cannot make it small."),
+      el("p", { class: "fsl-legend" }, "Tasks are 5-way with 15 queries per class, and ± are 95 % intervals; an empty one is replaced by the usual one for this number of tasks. Where neither of two numbers is the original, half of the differences count on each side. "
+        + "The column \"with yours\" gives each laboratory (or method) the same weight and counts yours as one more, so that a few laboratories cannot make it small."),
       el("p", { class: "fsl-title" }, "To print"), print,
     );
     return update;

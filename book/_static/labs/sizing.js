@@ -23,7 +23,7 @@
     return at(below + 1) < at(below) ? below + 1 : below;
   }
 
-  /** `plan` of a pilot of open tasks whose alpha and beta are taken for known: {tasks, queries, imagesPerClass}. */
+  /** `plan` of a pilot of open tasks whose alpha and beta are taken as known: {tasks, queries, imagesPerClass}. */
   function planOpen(alpha, beta, shots, ways, classes, difference, power = 0.8, level = 0.95) {
     const m = model(Math.max(alpha, 0), beta, shots), best = Math.floor(Math.min(Math.max(optimum(m), 1), MANY_QUERIES)) + 1;
     const tried = new Set([best - 1]);
@@ -75,7 +75,7 @@
     const alpha = typed("α, variance of a task's expected difference", "0.0004");
     const beta = typed("β, S times what the draw of a query adds", "0.05");
     const spread = slide("√α in points: how much tasks differ", steps(0.5, 10, 40), 2, x => L.number(x, 2));
-    const noise = slide("√(β/S) in points: how much queries do", steps(1, 30, 40), 10, x => L.number(x, 2));
+    const noise = slide("√(β/S) in points: how much queries differ", steps(1, 30, 40), 10, x => L.number(x, 2));
     const closed = typed("± of these images, in points", "0.5"), images = typed("± of new images", "1.5");
     const classes = typed("± of new classes (empty: not known)", "3"), tasks = typed("Closed tasks of the pilot", "600");
     const difference = slide("Difference to detect, in points", [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7, 10], 2, x => L.number(x, 2));
@@ -153,9 +153,9 @@
         text: `The least variance is at Q* = ${Number.isFinite(q) ? L.number(q, 1) : "∞"} queries per class: with ${L.number(c * n)} images, `
           + `${L.number(Math.floor(taskCount(c * n, k, s, shown)))} open tasks and a standard error of ${L.number(error(shown), 2)} points. `
           + `Detecting ${L.number(100 * d, 2)} points with ${L.number(100 * p)} % power takes ${L.number(planned.tasks)} open tasks of ${L.number(planned.queries)} `
-          + `${planned.queries === 1 ? "query" : "queries"} a class, ${L.number(planned.imagesPerClass)} images in each of ${L.number(c)} classes.`,
-        note: "α and β are what stats.estimate_variance gives of the differences, as shares; they are taken for known here, and stats.plan_sample_size counts "
-          + "what a pilot leaves open, too.",
+          + `${planned.queries === 1 ? "query" : "queries"} per class, ${L.number(planned.imagesPerClass)} images in each of ${L.number(c)} classes.`,
+        note: "α and β are those that stats.estimate_variance gives for the differences, as shares. Here they are taken as known; stats.plan_sample_size also "
+          + "allows for the error of the pilot.",
         leftTitle: "Standard error of the mean by queries per class",
         rightTitle: `Power to detect ${L.number(100 * d, 2)} points, by images per class`,
         left(chart) {
@@ -183,7 +183,7 @@
         imagesDf: n * c - 1, classesDf: c - 1,
       };
       if (!(Number.isInteger(given.tasks) && given.tasks >= 20)) throw new Error("Closed tasks must be a whole number of at least 20.");
-      if (given.images < given.closed || given.classes < given.images) throw new Error("No ± is smaller than the one before it.");
+      if (given.images < given.closed || given.classes < given.images) throw new Error("Each ± must be at least as large as the one before it.");
       const planned = planClosed(given, d, p), fall = ofImages(s);
       const z = L.quantile(0.975), sampling = (given.closed / z) ** 2;
       const curve = x => {
@@ -193,8 +193,8 @@
       return {
         text: `Detecting ${L.number(d, 2)} points with ${L.number(100 * p)} % power takes ${told(planned.tasks, "closed tasks")} for these images, `
           + `${told(planned.images, "images per class")} for new images, and ${told(planned.classes, "classes")} for new classes.`,
-        note: "Each of the three alone, with tasks enough for the last two. The ± are those of a 95 % three_intervals of the difference of two "
-          + "methods. Degrees of freedom are taken from the numbers of images and classes; stats.plan_sample_size takes the intervals' own.",
+        note: "Each number is for its own claim alone; the last two assume enough tasks. The ± are half-widths of the 95 % intervals that stats.three_intervals gives "
+          + "for the difference of two methods. Degrees of freedom follow from the numbers of images and classes; stats.plan_sample_size uses those of the intervals.",
         leftTitle: "", left() {},
         rightTitle: `Power to detect ${L.number(d, 2)} points on new images, by images per class`,
         right(chart) {

@@ -67,8 +67,8 @@
         const own = checked(mean.value(), half.value()), place = all.filter(row => row.mean > own.mean).length;
         const found = standing(own, all, facts()), width = widths(own, facts()).laboratory;
         const [lower, open, higher] = found.laboratory;
-        says.say(`${number(own.mean, 2)} would be in place ${place + 1} of ${all.length + 1}. A reproduction beside its target differs by up to ${number(width, 1)} points in `
-          + `19 of 20 cases: by that, ${labs.words(lower)} of the other ${all.length} are lower, ${labs.words(higher)} higher, and ${labs.words(open)} within that width.`);
+        says.say(`${number(own.mean, 2)} would be in place ${place + 1} of ${all.length + 1}. A reproduction differs from its target by up to ${number(width, 1)} points in `
+          + `19 of 20 cases. By this width, ${labs.words(lower)} of the other ${all.length} are lower, ${labs.words(higher)} higher, and ${labs.words(open)} within that width.`);
         counts.replaceChildren(labs.table("The other methods, by three widths of the difference", ["by", "lower", "open", "higher", "no ±"],
           Object.entries(KINDS).map(([kind, name]) => [name, ...found[kind].map(String), String(all.length - found[kind].reduce((a, b) => a + b))])));
         rows = [...all.slice(0, place), own, ...all.slice(place)];
@@ -95,7 +95,7 @@
     root.append(
       el("p", { class: "fsl-title" }, "Where does your number stand?"),
       labs.controls("", board, shown, mean, half), says.node, counts, show.node,
-      el("p", { class: "fsl-legend" }, "Thick: the printed ±. Less thick: for new images of these classes. Thin: what a laboratory that "
+      el("p", { class: "fsl-legend" }, "Thick: the printed ±. Medium: for new images of these classes. Thin: what a laboratory that "
         + "knows this number obtains with the same method, in 19 of 20 cases. Points in the band differ from yours by less than that."),
     );
     return chosen;

@@ -71,7 +71,7 @@
       says.say(`${of.learners[who]}: ${labs.number(r.share)} % of the random queries right, ${labs.number(a.share)} % of the biased ones, `
         + `${labs.number(Math.abs(fall))} ${apart}.`);
       note.textContent = `On biased queries ${lured(a)} name a class whose clue the query shows, on random ones ${lured(r)}. `
-        + `Pictured are the first queries of each class; the numbers are of all ${r.of} of each kind. One task says little about a learner: `
+        + `The pictures show the first queries of each class; the numbers are over all ${r.of} of each kind. One task says little about a learner: `
         + "the tables of this chapter rest on many.";
       const rows = of.learners.map((name, i) => {
         const [b, t] = [summary(task, "random", i), summary(task, "biased", i)];
@@ -79,14 +79,14 @@
         return [(i === who ? "▸ " : "") + name, ...numbers, `${t.lured} of ${t.wrong}`];
       });
       const head = ["learner", "random", "biased", "difference", "worst class, random", "worst class, biased", "wrong by a clue, biased"];
-      all.replaceChildren(labs.table("Who falls in, on this task: accuracy in percent", head, rows));
+      all.replaceChildren(labs.table("Accuracy in percent on this task, by learner", head, rows));
     }
 
     root.append(
       el("p", { class: "fsl-title" }, "Lay a trap"),
-      el("p", {}, "Choose the clue that one class wears in the support. Each other class of the task has one too. Random queries are any other "
-        + "images of the classes; biased ones lack the clue of their class and show that of another where they can. ✓ in a solid frame is right, "
-        + "✗ in a dashed frame wrong, with the class that the learner said. Each learner was trained twice on letters: in any colour, and so that "
+      el("p", {}, "Choose the clue that one class carries in the support. Each other class of the task has one too. Random queries are any other "
+        + "images of the classes; biased ones lack the clue of their class and show the clue of another class where possible. ✓ in a solid frame is right, "
+        + "✗ in a dashed frame wrong, with the class that the learner predicted. Each learner was trained twice on letters: in any colour, and so that "
         + "the colour indicates the class."),
       labs.controls("", set, clue, learner), says.node, note, board, all,
     );

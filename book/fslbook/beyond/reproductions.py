@@ -452,7 +452,7 @@ def sentence_to_print(
     known = [f"± {half:.1f} for {name}" for name, half in bounds.items() if half is not None]
     first += f"; at most {' and '.join(known)})." if known else ")."
     trainings = training_widths(means, level)
-    second = "One training; how much another seed changes was not measured."
+    second = "One training; the effect of another seed was not measured."
     if trainings:
         second = (
             f"Mean of {len(means)} trainings: {trainings.mean:.2f} ± {trainings.new_runs:.2f}"

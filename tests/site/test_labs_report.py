@@ -646,10 +646,21 @@ def test_several_files_get_the_pattern_of_the_command(page, tmp_path):
     page.get_by_label("Drop a file here").set_input_files(paths)
     page.locator(".fsl-wrong").wait_for()
     lines = page.locator(".fsl-report pre").inner_text().splitlines()
-    assert lines[-2:] == [
-        "fslcore report ours.csv maml.csv",
-        "fslcore report '{method}.csv' --rows task",
-    ]
+    assert lines[-2:] == ["fslcore report ours.csv maml.csv", "fslcore report '{method}.csv'"]
+
+
+def test_a_folder_gets_the_pattern_of_the_command(page):
+    """A browser hands over a dropped folder as a file that cannot be opened."""
+    page.evaluate("""() => {
+      const folder = {name: "runs", arrayBuffer: () => Promise.reject(new Error("a folder"))};
+      const drop = new Event("drop", {bubbles: true, cancelable: true});
+      drop.dataTransfer = {files: [folder]};
+      document.querySelector(".fsl-drop").dispatchEvent(drop);
+    }""")
+    page.locator(".fsl-wrong").wait_for()
+    lines = page.locator(".fsl-report pre").inner_text().splitlines()
+    pattern = "fslcore report 'runs/{method}/seed{seed}/results.json' --value test.acc"
+    assert lines[-2:] == ["fslcore report runs", pattern]
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])

@@ -170,7 +170,8 @@
   // ---------------------------------------------------------------- what is left to the command
 
   const NEEDS = [
-    [/\.(json|jsonl|ndjson)$/i, "JSON is read by the command, by a path of its keys:", file => [`fslcore report ${file} --value test.acc`]],
+    [/\.(json|jsonl|ndjson)$/i, "The command reads JSON; the second line is for numbers below several keys, and names their path:",
+      file => [`fslcore report ${file}`, `fslcore report ${file} --value test.acc`]],
     [/\.(npz|npy|parquet|xlsx|tex|log|out)$/i, "The command reads this format, recordings of fslcore included:", file => [`fslcore report ${file}`]],
     [/^[^.]+$/, "The command reads folders, by a pattern with named parts where they hold folders:", file => [`fslcore report ${file}`,
       `fslcore report '${file.replace(/'/g, "")}/{method}/seed{seed}/results.json' --value test.acc`]],
@@ -179,8 +180,10 @@
   /** What to type for files that this page does not read. */
   function leftToCommand(names, options = []) {
     const file = report.shellWord(names[0]), [, sentence, lines] = NEEDS.find(([ending]) => ending.test(names[0])) ?? [, "The command reads more than this page:", null];
-    if (names.length > 1) return toType("The command reads several files; where each is a method, a pattern names them:", `fslcore report ${names.map(report.shellWord).join(" ")}`,
-      `fslcore report '{method}${/\.[^.]*$/.exec(names[0])?.[0] ?? ""}' --rows task`);
+    if (names.length > 1) {
+      const all = `fslcore report ${names.map(report.shellWord).join(" ")}`, pattern = `fslcore report '{method}${/\.[^.]*$/.exec(names[0])?.[0] ?? ""}'`;
+      return toType("The command reads several files; the second line is for files that are named after their methods:", all, pattern);
+    }
     return toType(sentence, ...(lines ? lines(file) : [["fslcore report", file, ...options].join(" ")]));
   }
 

@@ -26,12 +26,12 @@ def blocks(language):
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory):
+def done(tmp_path_factory, shared_cache):
     """The folder in which all of it ran, and the lines that it printed."""
-    folder, cache = tmp_path_factory.mktemp("empty"), tmp_path_factory.mktemp("cache")
+    folder = tmp_path_factory.mktemp("empty")
     (folder / "page.py").write_text("\n".join(blocks("python")), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FSLCORE_CACHE", str(cache))
+        patch.setenv("FSLCORE_CACHE", str(shared_cache))
         ran = captured([sys.executable, "page.py"], cwd=folder)
         assert ran.returncode == 0, ran.stderr
         (folder / "mylearner.py").write_text(blocks("python")[0], "utf-8")  # as the page says
@@ -77,7 +77,8 @@ def test_the_command_finds_the_module_in_the_folder(done):
     assert table["mean"].tolist() == pytest.approx([first["nearest image"], first["ncc"]])
 
 
-def test_its_learner_is_the_nearest_neighbour_of_another_library(done):
+def test_its_learner_is_the_nearest_neighbour_of_another_library(done, shared_cache, monkeypatch):
+    monkeypatch.setenv("FSLCORE_CACHE", str(shared_cache))
     images = datasets.load("clipart")
     x = backbones.features(images, backbones.load("efficientnet-lite0")).data.numpy()
     tasks = sample_closed(images.labels, tasks=600, ways=5, shots=5, queries=15, seed=0)

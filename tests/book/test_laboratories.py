@@ -106,7 +106,10 @@ WORLDS = {  # deviations of laboratories, methods and the rest, in points, and o
 @pytest.mark.slow
 @pytest.mark.parametrize("world", WORLDS.values(), ids=WORLDS)
 def test_intervals_beside_targets_hold_the_truth(world):
-    """With laboratories and methods of exactly the headline's sizes: at least 92 % for 95 %."""
+    """With laboratories and methods of exactly the headline's sizes: at least 92 % for 95 %.
+
+    Of 120 studies, intervals that hold 85 % of truths would pass in 1 of 100 repetitions of this test.
+    """
     of_laboratory, of_method, rest, log_scatter = world
     rng = np.random.default_rng(1)
     table = paper_pairs()
@@ -115,7 +118,7 @@ def test_intervals_beside_targets_hold_the_truth(world):
     shift = of_laboratory * rng.normal(size=100_000)
     typical = np.exp(np.log(np.sqrt(shift**2 + of_method**2 + rest**2)).mean())
     held = []
-    for _ in range(200):
+    for _ in range(120):
         scatter = np.exp(log_scatter * rng.normal(size=len(names) + 1))
         own = of_laboratory * rng.normal(size=len(names) + 1)
         parts = own[laboratory] + of_method * rng.normal(size=len(methods))[method]
@@ -217,7 +220,7 @@ def test_the_interval_of_two_laboratories_holds_the_truth(log_scatter, least):
     scatters = np.exp(log_scatter * rng.normal(size=(2, 100_000)))
     truth = np.sqrt((8 * scatters**2).sum(axis=0).mean())
     held = []
-    for _ in range(200):
+    for _ in range(120):
         scatter = np.exp(log_scatter * rng.normal(size=len(names)))[laboratory]
         parts = rng.normal(size=len(methods))[method] + rng.normal(size=len(settings))
         found = laboratories.between_laboratories(settings.assign(mean=2 * scatter * parts))

@@ -105,7 +105,9 @@ class Environment:
             "-q",
             "--no-index",
         ]
-        subprocess.run([*install, "--no-deps", *wheels], check=True, capture_output=True)
+        subprocess.run(
+            [*install, "--no-deps", "--no-compile", *wheels], check=True, capture_output=True
+        )
         self.libraries = next((folder / "venv").rglob("site-packages"))
         for name in needed(extra):
             self._link(distribution(name))

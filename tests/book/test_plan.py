@@ -257,7 +257,9 @@ def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path,
         f"fslbook caption {sets} --captioner {name} --size 384"
         for name in ("vit-gpt2", "blip-large")
     ]
-    assert planned.before == ("fslbook train --paper fewstab (102 networks)", *captions)
+    training, *captioning = planned.before
+    assert training.startswith("fslbook train --paper fewstab ") and captioning == captions
+    assert re.findall(r"\d+", training) == ["102"]
     brought = {download.name for download in planned.downloads if download.bring}
     assert brought == {
         "miniimagenet",
@@ -268,7 +270,7 @@ def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path,
     for name in ("fewstab/miniimagenet/rfs", "fewstab/miniimagenet/1shot-leo"):
         weights.trained_path(name).parent.mkdir(parents=True, exist_ok=True)
         weights.trained_path(name).touch()
-    assert plan_profile(PROFILES / "fewstab.yml").before[0].endswith("(100 networks)")
+    assert re.findall(r"\d+", plan_profile(PROFILES / "fewstab.yml").before[0]) == ["100"]
 
 
 def test_captions_are_written_for_each_rule_for_compounds():

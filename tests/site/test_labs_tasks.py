@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from browsing import page_of
+from refusal import says_in_one_line
 
 from fslcore import stats
 from fslcore.stats.planning import smallest
@@ -244,14 +245,14 @@ def test_a_bad_file_gets_one_line(page, tmp_path):
     wide = dropped(page, tmp_path, "task,ours,base\n1,70.5,70\n2,71.25,69\n")
     assert "ours, base have no role" in wide
     single = dropped(page, tmp_path, "method,task,accuracy\nours,1,70.5\nours,2,71.25\n")
-    assert single == "mine.csv has one method; two are needed for a difference."
+    assert says_in_one_line(single, "mine.csv", "one method", "two")
     assert page.locator(".fsl-says.fsl-wrong").count() == 1
     means = dropped(
         page, tmp_path, "method,dataset,accuracy\na,CUB,50.5\nb,CUB,51\na,Cars,52\nb,Cars,53.5\n"
     )
-    assert means == "mine.csv holds data sets; accuracies per task are needed."
+    assert says_in_one_line(means, "mine.csv", "data sets", "per task")
     unshared = dropped(page, tmp_path, "method,task,acc\na,1,.5\na,2,.6\nb,2,.6\nb,3,.7\n")
-    assert unshared == "a and b share 1 task; 2 or more are needed."
+    assert says_in_one_line(unshared, "a and b", "1 task", "2")
 
 
 @pytest.mark.slow

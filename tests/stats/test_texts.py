@@ -138,13 +138,11 @@ def test_a_text_keeps_two_digits_of_the_half_width_in_any_unit(mean, exponent):
 
 def test_what_was_wrong():
     """± 0.00 for new runs of which nothing is known, ± inf, and shares without their digits."""
-    assert str(stats.new_run_interval(np.full((3, 50), 0.9))) == (
-        "0.90 ± unknown (these runs), ± unknown (new runs)"
-    )
+    unknown = str(stats.new_run_interval(np.full((3, 50), 0.9)))
+    assert unknown.startswith("0.90 ") and unknown.count("± unknown") == 2
     right = stats.new_run_interval(np.ones((3, 50)), bounds=(0, 1))
-    assert str(right) == (
-        "1.000 0.929 to 1.000 (these runs, few errors), 0.292 to 1.000 (new runs, few errors)"
-    )
+    ends = re.findall(r"([\d.]+) to ([\d.]+) \((\w+ runs)", str(right))
+    assert ends == [("0.929", "1.000", "these runs"), ("0.292", "1.000", "new runs")]
     shares = stats.new_run_interval(np.random.default_rng(0).normal(0.7, 0.03, (4, 60)))
     assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4} \(these runs\), ± 0\.\d{4} \(new runs\)", str(shares))
     few = stats.new_run_intervals(np.ones(ANSWERS), *PLACES, bounds=(0, 1))

@@ -177,12 +177,12 @@ def as_printed(table: pd.DataFrame) -> pd.DataFrame:
 def less(first: Interval, second: Interval) -> Interval:
     """The difference of two printed means, taken as independent."""
     half_width = np.hypot(first.half_width, second.half_width)
-    difference = first.mean - second.mean
+    difference = first.estimate - second.estimate
     return Interval(
-        mean=difference,
+        estimate=difference,
         half_width=half_width,
         confidence_level=first.confidence_level,
-        n_tasks=first.n_tasks,
+        n=first.n,
         target=Target.NEW_TASKS,
         is_difference=True,
     )

@@ -123,7 +123,7 @@ def main() -> None:
                 progress=True,
             )
             interval = closed_task_interval(result.accuracy)
-            row[column] = f"{interval.mean:.1f} ± {interval.half_width:.1f}"
+            row[column] = f"{interval.estimate:.1f} ± {interval.half_width:.1f}"
         rows.append(row)
     table = pd.DataFrame(rows)
     markdown = table.to_markdown(index=False)

@@ -230,7 +230,7 @@ def answers(folder):
     others = ("ProtoNet", "R2D2")
     leads = [stats.paired_interval(of["Baseline"], of[other]) for of in sets for other in others]
     closed = [{name: stats.closed_task_interval(of[name]) for name in of} for of in sets]
-    ahead = np.array([lead.mean > 0 for lead in leads])
+    ahead = np.array([lead.estimate > 0 for lead in leads])
     p_values = np.array([lead.p_value for lead in leads])
     apart = [
         stats.compare_by_overlap(of["Baseline"], of[other]) == 1

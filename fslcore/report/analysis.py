@@ -183,7 +183,7 @@ def place_word(key: str, value: object) -> str:
 def numbers_of(interval: Interval) -> dict[str, float]:
     """The ends of an interval, its half-width and its number of units."""
     numbers = {key: getattr(interval, key) for key in ("low", "high", "half_width")}
-    return numbers | {"n": interval.n_tasks}
+    return numbers | {"n": interval.n}
 
 
 def pair_row(
@@ -193,12 +193,12 @@ def pair_row(
 
     The better of the two is the first on the units that both have, which need not be all of each.
     """
-    mean = interval.mean
+    mean = interval.estimate
     row: dict[str, Any] = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
     row |= {"p": p_value, "spread": np.nan, "spread_df": np.nan, "test": test}
     row |= {"effect_size": np.nan, "effect": ""}
     if interval.ends is None and np.isfinite(interval.half_width):
-        row["spread"] = interval.standard_error * np.sqrt(interval.n_tasks)
+        row["spread"] = interval.standard_error * np.sqrt(interval.n)
         row["spread_df"] = interval.df
     if options.sign * mean < 0:
         row |= {"a": pair[1], "b": pair[0], "difference": -mean}
@@ -248,7 +248,7 @@ def sample_of_intervals(
             p_value = interval.p_value if p_values is None else p_values[names]
             pairs.append(pair_row(names, interval, p_value, test, place.options))
         else:
-            row = {"method": names[0], "mean": interval.mean, **numbers_of(interval)}
+            row = {"method": names[0], "mean": interval.estimate, **numbers_of(interval)}
             methods.append(row)
     return Sample(place.name, target, unit, pd.DataFrame(methods), pd.DataFrame(pairs))
 
@@ -263,7 +263,7 @@ def sample_of(
     """A sample of one interval per method, and of those that ``difference`` gives; with the margin
     of the options, tests of equivalence.
     """
-    means = pd.Series({name: interval.mean for name, interval in intervals.items()})
+    means = pd.Series({name: interval.estimate for name, interval in intervals.items()})
     named = named_intervals(means, place.options, intervals.get, difference)
     sample = sample_of_intervals(named, place, unit, test)
     margin = place.options.margin
@@ -273,7 +273,9 @@ def sample_of(
             stats.tost(interval, margin).p_value for interval in differences
         ]
         ends = [ends_of_two_tests(interval) for interval in differences]
-        is_exchanged = sample.pairs["difference"] * [interval.mean for interval in differences] < 0
+        is_exchanged = (
+            sample.pairs["difference"] * [interval.estimate for interval in differences] < 0
+        )
         for (low, high), row in zip(ends, sample.pairs.index, strict=True):
             one_way = (-high, -low) if is_exchanged[row] else (low, high)
             sample.pairs.loc[row, ["low_equivalent", "high_equivalent"]] = one_way
@@ -426,8 +428,8 @@ def add_winner(place: Place, grid: pd.DataFrame) -> None:
         return
     row = {
         "method": grid.columns[winner.method],
-        "mean": winner.observed.mean,
-        "corrected": winner.corrected.mean,
+        "mean": winner.observed.estimate,
+        "corrected": winner.corrected.estimate,
         "low": winner.corrected.low,
         "high": winner.corrected.high,
     }
@@ -607,7 +609,7 @@ def analyse_printed(place: Place) -> list[Sample]:
     def worst_difference(first: str, second: str) -> Interval:
         a, b = intervals[first], intervals[second]
         half_width = np.hypot(a.half_width, b.half_width)
-        return printed_interval(a.mean - b.mean, half_width, level)
+        return printed_interval(a.estimate - b.estimate, half_width, level)
 
     sample = sample_of(place, intervals, worst_difference, "task", "unpaired z-test")
     cut_at_bounds(sample.methods, place.bounds)

@@ -22,7 +22,7 @@ MARKS = {  # of cells, by what stands in them
 def interval_table(table: pd.DataFrame) -> pd.DataFrame:
     """`fslcore.evaluation.three_targets.intervals` or ``pairs`` for reading: the mean and a column per target."""
     cells = pd.DataFrame([interval_cells(result) for result in table["result"]], index=table.index)
-    means = [f"{result.closed.mean:.2f}" for result in table["result"]]
+    means = [f"{result.closed.estimate:.2f}" for result in table["result"]]
     named = table.assign(mean=means, **cells)
     if "classes" in table:
         named["dataset"] += " (" + table["classes"].astype(str) + " classes)"

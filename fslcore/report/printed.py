@@ -147,7 +147,7 @@ def classes_sentences(figures: Printed) -> list[str]:
     new_classes = figures.likely.classes
     if new_classes is None:
         return []
-    count = new_classes.widest.n_tasks
+    count = new_classes.widest.n
     return [
         f"For new classes {new_verdict(new_classes)} ({bound_text(new_classes, figures)}): "
         f"{figures.classes:,} classes make {count:,} tasks that share no class."

@@ -235,7 +235,7 @@ def three_intervals(
     """By (method,), the best first, and by (a, b): `fslcore.stats.three_intervals`."""
     level = options.level
     singles = {name: tasks.intervals(level, PERCENT_BOUNDS) for name, tasks in methods.items()}
-    means = pd.Series({name: result.closed.mean for name, result in singles.items()})
+    means = pd.Series({name: result.closed.estimate for name, result in singles.items()})
 
     def difference(first: str, second: str) -> ThreeIntervals:
         return difference_intervals(methods[first], methods[second], level)

@@ -102,11 +102,11 @@ def confidence_sequence(
     ends = _lower(share, count, won), 1 - _lower(1 - share, count, won)
     first, last = (low + (high - low) * end for end in ends)
     return Interval.from_ends(
-        mean=float(x.mean()),
+        estimate=float(x.mean()),
         low=first,
         high=last,
         confidence_level=confidence_level,
-        n_tasks=x.size,
+        n=x.size,
         target=Target.THESE_IMAGES,
         is_difference=are_of_difference((low, high)),
     )

@@ -81,7 +81,7 @@ class Winner:
 
     def __str__(self) -> str:
         spec = f".{decimals(self.corrected.half_width)}f"
-        return f"{self.corrected:{spec}} corrected, {self.observed.mean:{spec}} observed"
+        return f"{self.corrected:{spec}} corrected, {self.observed.estimate:{spec}} observed"
 
 
 def rank_confidence_sets(better: ArrayLike) -> RankSets:
@@ -124,7 +124,7 @@ def rank_confidence_sets(better: ArrayLike) -> RankSets:
     >>> first, second = np.triu_indices(3, 1)
     >>> pairs = [stats.paired_interval(accuracies[i], accuracies[j]) for i, j in zip(first, second)]
     >>> significant = stats.holm([pair.p_value for pair in pairs]) < 0.05
-    >>> sign = significant * np.sign([pair.mean for pair in pairs])
+    >>> sign = significant * np.sign([pair.estimate for pair in pairs])
     >>> better = np.zeros((3, 3), bool)
     >>> better[first, second], better[second, first] = sign > 0, sign < 0
     >>> ranks = stats.rank_confidence_sets(better)
@@ -256,10 +256,10 @@ def winner_interval(  # noqa: PLR0914 the steps of one formula
     low = min(mean[0] - reach, beforehand[0])
     high = max(mean[0] + half_width, beforehand[1])
     observed = Interval(
-        mean=float(mean[0]),
+        estimate=float(mean[0]),
         half_width=half_width,
         confidence_level=confidence_level,
-        n_tasks=0 if by_task is None else by_task.shape[1],
+        n=0 if by_task is None else by_task.shape[1],
         target=Target.NEW_TASKS,
         is_difference=False,
         ends=(float(mean[0]) - half_width, float(mean[0]) + half_width),
@@ -268,7 +268,7 @@ def winner_interval(  # noqa: PLR0914 the steps of one formula
     high = float(min(high, highest))
     corrected = replace(
         observed,
-        mean=float(np.clip(mean[0] - correction, lowest, highest)),
+        estimate=float(np.clip(mean[0] - correction, lowest, highest)),
         half_width=(high - low) / 2,
         ends=(low, high),
     )

@@ -63,7 +63,7 @@ class CrossedIntervals:
 
     Notes
     -----
-    ``n_tasks`` of an interval is the number of independent items (or groups), of supports, and the
+    ``n`` of an interval is the number of independent items (or groups), of supports, and the
     smaller of the two.
     """
 
@@ -115,9 +115,9 @@ class CrossedIntervals:
             supports=supports,
             pool=(self.pool_share, self.pool_df),
         )
-        count = max(round(self.items.n_tasks * scale), 1)
+        count = max(round(self.items.n * scale), 1)
         return variances.intervals(
-            self.both.mean, self.both.confidence_level, self.both.bounds, count
+            self.both.estimate, self.both.confidence_level, self.both.bounds, count
         )[2]
 
     @property

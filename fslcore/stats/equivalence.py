@@ -101,7 +101,7 @@ def tost(difference: Interval, margin: float) -> Equivalence:
     """
     instance("difference", difference, Interval)
     number("margin", margin, over=0)
-    inside = margin - abs(difference.mean)
+    inside = margin - abs(difference.estimate)
     # Where all, or nearly all, units gave one value, any chance of that is compatible with it.
     is_one_value = difference.half_width == 0 or difference.has_rare_units
     if isinf(difference.half_width) or (inside <= 0 and is_one_value):

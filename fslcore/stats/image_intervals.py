@@ -293,10 +293,10 @@ def three_intervals_of(
     df = closed_df(tasks)
     half_width = student_quantile(df, confidence_level) * sqrt(sampling)
     closed = Interval(
-        mean=float(mean),
+        estimate=float(mean),
         half_width=half_width,
         confidence_level=confidence_level,
-        n_tasks=tasks,
+        n=tasks,
         target=Target.THESE_IMAGES,
         df=df,
         bounds=bounds,
@@ -340,7 +340,7 @@ def _wider_interval(closed: Interval, target: Target, sampling: float, added: Va
     total = variance + sampling
     scatter = 0.0
     if total:
-        scatter = (variance**2 / df + sampling**2 / (closed.n_tasks - 1)) / total**2
+        scatter = (variance**2 / df + sampling**2 / (closed.n - 1)) / total**2
     if noise:
         scatter += noise**2 / (2 * (total + noise) ** 2)
     total_df = float(1 / min(scatter, 1.0)) if scatter else inf
@@ -349,7 +349,7 @@ def _wider_interval(closed: Interval, target: Target, sampling: float, added: Va
         half_width=student_quantile(total_df, closed.confidence_level) * sqrt(total),
         target=target,
         df=total_df,
-        units=min(closed.n_tasks, units),  # that gave equal values, where nothing varies
+        units=min(closed.n, units),  # that gave equal values, where nothing varies
         classes=units if target == Target.NEW_CLASSES else None,
         rarity=closed.rarity.for_other_units,
     )

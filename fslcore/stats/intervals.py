@@ -40,19 +40,19 @@ class Interval:
 
     Attributes
     ----------
-    mean, half_width : float
-        Student's interval is mean ± half_width. Verdicts on differences are of it.
+    estimate, half_width : float
+        Student's interval is estimate ± half_width. Verdicts on differences are of it.
     confidence_level : float
         Nominal coverage, 0.95 say.
-    n_tasks : int
-        T, the number of tasks behind it.
+    n : int
+        The number of tasks behind it; of items, supports or runs, where these are the sample.
     target : Target
         What it applies to, such as 'new images'.
     df : float
         Degrees of freedom of the Student quantile in it; infinite for a normal one.
     units : int or None
         Independent tasks, images, classes, items, supports or runs behind it; None where they are
-        the tasks. They decide what is concluded where nothing varies and the half-width is 0.
+        the ``n``. They decide what is concluded where nothing varies and the half-width is 0.
     bounds : (float, float) or None
         Between which every value must lie: (0, 100) for an accuracy in percent, (-100, 100) for a
         difference of two. None where they are not known.
@@ -60,7 +60,7 @@ class Interval:
         Independent classes, or groups of classes, behind an interval for new classes, if it is
         known.
     is_difference : bool or None
-        Whether the mean is that of a difference, which is not near a bound at its bounds as an accuracy
+        Whether the estimate is of a difference, which is not near a bound at its bounds as an accuracy
         is. If the caller does not say it, it is one where the bounds lie to either side of 0, and not
         known (None) without bounds.
     rarity : Rarity
@@ -72,13 +72,13 @@ class Interval:
         ``half_width`` is half their distance unless given, verdicts are of the ends, and there is neither
         a standard error nor a p-value here.
     low, high : float
-        Ends of the interval: ``ends`` if they were given. Without bounds, and of a difference, mean ±
-        half_width, cut at the bounds. Else ``limits(mean, half_width, bounds, df,
-        level)``; with C ``classes`` and a mean close to a bound, the interval also holds the mean
+        Ends of the interval: ``ends`` if they were given. Without bounds, and of a difference, estimate ±
+        half_width, cut at the bounds. Else ``limits(estimate, half_width, bounds, df,
+        confidence_level)``; with C ``classes`` and an estimate close to a bound, the interval also holds the mean
         of C + 1 classes of which one is at the other bound. Where nothing varies, or few units
         differ from the others, see Notes.
     few_errors : bool
-        Whether the mean is no more than one standard error off a bound, as if it rested on one
+        Whether the estimate is no more than one standard error off a bound, as if it rested on one
         independent error at most: then the limits are rough, and too wide rather than too narrow.
 
     Notes
@@ -112,10 +112,10 @@ class Interval:
     which is wide for few classes.
     """
 
-    mean: float
+    estimate: float
     half_width: float
     confidence_level: float
-    n_tasks: int
+    n: int
     target: Target
     df: float = inf
     units: int | None = None
@@ -134,7 +134,7 @@ class Interval:
         )
         bounds = checked_bounds(self.bounds)
         if bounds is not None:
-            object.__setattr__(self, "mean", mean_within(self.mean, bounds))
+            object.__setattr__(self, "estimate", mean_within(self.estimate, bounds))
             if self.is_difference is None:
                 object.__setattr__(self, "is_difference", are_of_difference(bounds))
         for name, end in zip(("low", "high"), _ends(self)):
@@ -144,21 +144,21 @@ class Interval:
     @classmethod
     def from_ends(
         cls,
-        mean: float,
+        estimate: float,
         low: float,
         high: float,
         *,
         confidence_level: float,
-        n_tasks: int,
+        n: int,
         target: Target,
         is_difference: bool | None = None,
     ) -> Interval:
-        """An interval that need not reach equally far to both sides of the mean."""
+        """An interval that need not reach equally far to both sides of the estimate."""
         return cls(
-            mean=mean,
+            estimate=estimate,
             half_width=(high - low) / 2,
             confidence_level=confidence_level,
-            n_tasks=n_tasks,
+            n=n,
             target=target,
             is_difference=is_difference,
             ends=(low, high),
@@ -166,14 +166,14 @@ class Interval:
 
     @property
     def equal_units(self) -> int:
-        """How many independent values are equal where nothing varies: ``units``, by default the
-        tasks.
+        """How many independent values are equal where nothing varies: ``units``, by default
+        ``n``.
         """
-        return self.n_tasks if self.units is None else self.units
+        return self.n if self.units is None else self.units
 
     @property
     def standard_error(self) -> float:
-        """Estimated standard deviation of the mean."""
+        """Estimated standard deviation of the estimate."""
         self._check_has_test()
         return self.half_width / student_quantile(self.df, self.confidence_level)
 
@@ -187,8 +187,8 @@ class Interval:
         if self.ends is not None:
             return int(self.low > 0) - int(self.high < 0)
         if self.half_width == 0 or self.has_rare_units:
-            return int(np.sign(self.mean)) if self.p_value < 1 - self.confidence_level else 0
-        return int(self.mean > self.half_width) - int(self.mean < -self.half_width)
+            return int(np.sign(self.estimate)) if self.p_value < 1 - self.confidence_level else 0
+        return int(self.estimate > self.half_width) - int(self.estimate < -self.half_width)
 
     @property
     def p_value(self) -> float:
@@ -215,12 +215,12 @@ class Interval:
         if self.half_width == 0:
             if self.bounds is None:
                 return 1.0
-            return float(chance_of_equal(self.mean, true_mean, self.bounds, self.equal_units))
+            return float(chance_of_equal(self.estimate, true_mean, self.bounds, self.equal_units))
         return chance_beyond(
-            abs(true_mean - self.mean),
+            abs(true_mean - self.estimate),
             self.standard_error,
             self.df,
-            self._deviation(true_mean > self.mean),
+            self._deviation(true_mean > self.estimate),
             self.equal_units,
         )
 
@@ -242,7 +242,7 @@ class Interval:
         """Size of the deviations that have to be expected, above or below the mean."""
         if self.bounds is None:
             return 0.0
-        return self.rarity.deviation(abs(self.bounds[int(upwards)] - self.mean))
+        return self.rarity.deviation(abs(self.bounds[int(upwards)] - self.estimate))
 
     def overlaps(self, second: Interval) -> bool:
         """Whether the two intervals have a point in common."""
@@ -251,15 +251,15 @@ class Interval:
     def format_half_width(self, spec: str = "") -> str:
         """The interval alone, by `fslcore.stats.formatting.format_half_width`."""
         return format_half_width(
-            self.mean, self.half_width, self.low, self.high, spec or self._spec
+            self.estimate, self.half_width, self.low, self.high, spec or self._spec
         )
 
     def __format__(self, spec: str) -> str:
         spec = spec or self._spec
-        if isnan(self.mean):
+        if isnan(self.estimate):
             return NO_ESTIMATE
         remark = "few errors" if self.few_errors else ""
-        return with_interval(format(self.mean, spec), self.format_half_width(spec), remark)
+        return with_interval(format(self.estimate, spec), self.format_half_width(spec), remark)
 
     def __str__(self) -> str:
         return format(self)
@@ -277,7 +277,7 @@ def _ends(interval: Interval) -> Pair:
     """Both ends: those given, mean ± half-width, or what the bounds make of it."""
     if interval.ends is not None:
         return interval.ends
-    mean = interval.mean
+    mean = interval.estimate
     half_width = interval.half_width
     bounds = interval.bounds
     low = mean - half_width
@@ -309,8 +309,8 @@ def _ends_with_rare_units(interval: Interval, low: float, high: float) -> Pair:
     tail = (1 - interval.confidence_level) / 2
     ends = [low, high]
     for upwards in (False, True):
-        room = abs(bounds[upwards] - interval.mean)
-        distance = abs(ends[upwards] - interval.mean)
+        room = abs(bounds[upwards] - interval.estimate)
+        distance = abs(ends[upwards] - interval.estimate)
         if distance < interval.half_width * (1 - RELATIVE_SLACK):  # a bound is near on this side
             continue
         at_least, at_most = (
@@ -318,7 +318,7 @@ def _ends_with_rare_units(interval: Interval, low: float, high: float) -> Pair:
             for size in (interval._deviation(upwards), room)
         )
         distance = max(min(distance, at_most), at_least)
-        ends[upwards] = interval.mean + (distance if upwards else -distance)
+        ends[upwards] = interval.estimate + (distance if upwards else -distance)
     return ends[0], ends[1]
 
 
@@ -326,10 +326,10 @@ def _ends_of_equal_values(interval: Interval) -> Pair:
     """Both ends where nothing varies (see the notes of `Interval`)."""
     if interval.bounds is None:
         return -inf, inf
-    mean, (lowest, highest) = interval.mean, interval.bounds
+    mean, (lowest, highest) = interval.estimate, interval.bounds
     units = interval.equal_units
     if interval.classes is not None and mean in interval.bounds and not interval.is_difference:
-        units = interval.n_tasks
+        units = interval.n
     share = 1 - ((1 - interval.confidence_level) / 2) ** (1 / units)
     return _with_another_class(
         interval, mean - share * (mean - lowest), mean + share * (highest - mean)
@@ -344,7 +344,7 @@ def _with_another_class(interval: Interval, low: float, high: float) -> Pair:
     bounds = interval.bounds
     if bounds is None or classes is None or interval.is_difference or isinf(interval.half_width):
         return low, high
-    mean, (lowest, highest) = interval.mean, bounds
+    mean, (lowest, highest) = interval.estimate, bounds
     distance = min(mean - lowest, highest - mean)
     share = max(0.0, 1 - distance / (highest - lowest) / NEAR_BOUND_SHARE) / (classes + 1)
     if mean - lowest > distance:
@@ -357,7 +357,7 @@ def _has_few_errors(interval: Interval) -> bool:
 
     Then limits near a bound hold, but are very wide.
     """
-    mean = interval.mean
+    mean = interval.estimate
     bounds = interval.bounds
     if interval.ends is not None or interval.is_difference or bounds is None:
         return False
@@ -573,7 +573,7 @@ def joint_text(
     for target, interval in intervals.items():
         remark = ", few errors" if interval.few_errors else ""
         cells.append(f"{interval.format_half_width(spec)} ({target}{remark})")
-    return f"{interval.mean:{spec}}{after_mean} {', '.join(cells)}"
+    return f"{interval.estimate:{spec}}{after_mean} {', '.join(cells)}"
 
 
 def _digits_of(spec: str) -> int:

@@ -492,7 +492,7 @@ def _closed_plan(
 ) -> Plan:
     """`plan_sample_size` of closed tasks, from checked arguments."""
     sampling = pilot.sampling_variance
-    n_tasks = pilot.closed.n_tasks
+    n_tasks = pilot.closed.n
     sampling_variance = _PilotVariance(sampling * n_tasks, n_tasks - 1)
     tasks = goal.size(sampling_variance, 2, lambda t: t - 1)
 

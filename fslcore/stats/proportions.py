@@ -22,7 +22,7 @@ class PairedProportions:
     ----------
     interval : Interval
         Of the share of right answers of the first method minus that of the second: Tango's score
-        interval; ``n_tasks`` is the number of items.
+        interval; ``n`` is the number of items.
     p_value : float
         Two-sided p-value of the hypothesis of equal shares: below 1 - confidence_level exactly where the
         interval excludes 0.
@@ -79,7 +79,7 @@ def mcnemar(
     --------
     >>> a, b = [1] * 44 + [0] * 6, [1] * 43 + [0] * 4 + [1] * 3
     >>> r = mcnemar(a, b)
-    >>> r.discordant, round(r.interval.mean, 2), round(r.p_value, 3)
+    >>> r.discordant, round(r.interval.estimate, 2), round(r.p_value, 3)
     ((1, 3), -0.04, 0.317)
     """
     checked_level(confidence_level)
@@ -98,11 +98,11 @@ def mcnemar(
     discordant = wins + losses
     p_value = float(stats.chi2.sf((wins - losses) ** 2 / discordant, 1)) if discordant else 1.0
     interval = Interval.from_ends(
-        mean=(wins - losses) / count,
+        estimate=(wins - losses) / count,
         low=low,
         high=high,
         confidence_level=confidence_level,
-        n_tasks=count,
+        n=count,
         target=Target.NEW_ITEMS,
         is_difference=True,
     )
@@ -135,11 +135,11 @@ def wilson_interval(
     right = _outcomes("answers", answers)
     ends = stats.binomtest(int(right.sum()), right.size).proportion_ci(confidence_level, "wilson")
     return Interval.from_ends(
-        mean=float(right.mean()),
+        estimate=float(right.mean()),
         low=float(ends.low),
         high=float(ends.high),
         confidence_level=confidence_level,
-        n_tasks=right.size,
+        n=right.size,
         target=Target.NEW_ITEMS,
         is_difference=False,
     )

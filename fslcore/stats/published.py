@@ -404,10 +404,10 @@ def _difference(
     half, df = student(total, parts, confidence_level)
     n_tasks = sets or sum(counts)
     widest = Interval(
-        mean=gap,
+        estimate=gap,
         half_width=half,
         confidence_level=confidence_level,
-        n_tasks=n_tasks,
+        n=n_tasks,
         target=Target.NEW_TASKS,
         df=df,
         bounds=(-100.0, 100.0),
@@ -422,7 +422,7 @@ def _difference(
     def same_tasks(correlation: float, largest: float) -> Interval:
         error = sqrt(total - 2 * correlation * product)
         half_width = min(quantile * error, largest)
-        return replace(widest, half_width=half_width, n_tasks=counts[0], df=df)
+        return replace(widest, half_width=half_width, n=counts[0], df=df)
 
     decisive = (total - (gap / quantile) ** 2) / (2 * product)
     return PrintedDifference(

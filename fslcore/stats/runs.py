@@ -203,10 +203,10 @@ def new_run_interval(
     df = tasks - 1
     shared = by_task.var(ddof=1) / tasks
     fixed = Interval(
-        mean=float(by_task.mean()),
+        estimate=float(by_task.mean()),
         half_width=student_quantile(df, confidence_level) * sqrt(shared),
         confidence_level=confidence_level,
-        n_tasks=tasks,
+        n=tasks,
         target=Target.NEW_TASKS,
         df=df,
         bounds=bounds_of_difference(a, b, bounds),
@@ -463,7 +463,7 @@ def probability_of_improvement(
     -------
     Interval
         Its ``mean`` is the share of all R·S pairs of runs (of the R pairs, if ``paired``) in which the
-        first method's run is the higher; ``n_tasks`` is the smaller number of runs.
+        first method's run is the higher; ``n`` is the smaller number of runs.
 
     Raises
     ------
@@ -520,11 +520,11 @@ def probability_of_improvement(
     fewest = min(map(len, methods))
     agreeing = ((1 - confidence_level) / 2) ** (1 / fewest)
     return Interval.from_ends(
-        mean=value,
+        estimate=value,
         low=min(low, agreeing),
         high=max(high, 1 - agreeing),
         confidence_level=confidence_level,
-        n_tasks=fewest,
+        n=fewest,
         target=Target.NEW_RUNS,
         is_difference=False,
     )

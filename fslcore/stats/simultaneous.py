@@ -53,9 +53,9 @@ class Simultaneous:
     factor: float
 
     @property
-    def mean(self) -> Floats:
+    def estimate(self) -> Floats:
         """(K,) mean differences."""
-        return np.array([interval.mean for interval in self.intervals])
+        return np.array([interval.estimate for interval in self.intervals])
 
     @property
     def half_width(self) -> Floats:
@@ -142,10 +142,10 @@ def _intervals(
     """Mean ± half-width of each difference."""
     return tuple(
         Interval(
-            mean=mean,
+            estimate=mean,
             half_width=half_width,
             confidence_level=confidence_level,
-            n_tasks=tasks,
+            n=tasks,
             target=Target.NEW_TASKS,
             is_difference=True,
             ends=(mean - half_width, mean + half_width),

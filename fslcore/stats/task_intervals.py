@@ -74,7 +74,7 @@ def closed_task_interval(
     Examples
     --------
     >>> r = closed_task_interval([0.7, 0.8, 0.75, 0.85])
-    >>> round(r.mean, 3), round(r.half_width, 4)
+    >>> round(r.estimate, 3), round(r.half_width, 4)
     (0.775, 0.1027)
     """
     bounds = declared_bounds(scores, bounds)
@@ -167,7 +167,7 @@ def paired_interval(
     Examples
     --------
     >>> r = paired_interval([0.7, 0.8, 0.75, 0.85], [0.68, 0.77, 0.74, 0.80])
-    >>> round(r.mean, 4), round(r.half_width, 4), r.sign
+    >>> round(r.estimate, 4), round(r.half_width, 4), r.sign
     (0.0275, 0.0272, 1)
     """
     differences = paired_differences(a, b, atol=atol)
@@ -307,7 +307,7 @@ def compare_by_overlap(a: Interval, b: Interval) -> int:
             f"a and b must be for one target at one level, got {a.target} at {a.confidence_level} "
             f"and {b.target} at {b.confidence_level}"
         )
-    return 0 if a.overlaps(b) else int(np.sign(a.mean - b.mean))
+    return 0 if a.overlaps(b) else int(np.sign(a.estimate - b.estimate))
 
 
 def rounding(
@@ -348,7 +348,7 @@ def welch_interval(
     Returns
     -------
     Interval
-        Of the first mean minus the second, with ``n_tasks`` = T + U and Student's quantile with the
+        Of the first mean minus the second, with ``n`` = T + U and Student's quantile with the
         degrees of freedom of Welch (1947): the two variances may differ. Where nothing varies in
         either set, or few tasks differ from the others, its ``units`` are the smaller number of
         tasks, as for the differences of as many pairs.
@@ -361,26 +361,26 @@ def welch_interval(
     Examples
     --------
     >>> r = welch_interval([0.7, 0.8, 0.75, 0.85], [0.5, 0.6, 0.4])
-    >>> round(r.mean, 3), round(r.half_width, 3), r.sign
+    >>> round(r.estimate, 3), round(r.half_width, 3), r.sign
     (0.275, 0.202, 1)
     """
     samples = per_task("a", a), per_task("b", b)
     _check_units(samples[0].values, samples[1].values)
     intervals = [_interval(sample, confidence_level, Target.NEW_TASKS) for sample in samples]
-    counts = [interval.n_tasks for interval in intervals]
-    parts = [(interval.standard_error**2, interval.n_tasks - 1) for interval in intervals]
+    counts = [interval.n for interval in intervals]
+    parts = [(interval.standard_error**2, interval.n - 1) for interval in intervals]
     half_width, df = student(sum(variance for variance, _ in parts), parts, confidence_level)
-    mean = intervals[0].mean - intervals[1].mean
+    mean = intervals[0].estimate - intervals[1].estimate
     if abs(mean) <= max(sample.tolerance for sample in samples):
         mean = 0.0
     bounds = bounds_of_difference(a, b, bounds)
     if bounds is not None:
         mean = mean_within(mean, bounds, "difference of a and b")
     return Interval(
-        mean=mean,
+        estimate=mean,
         half_width=half_width,
         confidence_level=confidence_level,
-        n_tasks=sum(counts),
+        n=sum(counts),
         target=Target.NEW_TASKS,
         df=df,
         units=min(counts),
@@ -435,10 +435,10 @@ def stratified_interval(
     df = values.size - counts.size
     error = np.sqrt((counts * variances).sum()) / values.size
     return Interval(
-        mean=float(values.mean()),
+        estimate=float(values.mean()),
         half_width=float(student_quantile(df, confidence_level) * error),
         confidence_level=confidence_level,
-        n_tasks=values.size,
+        n=values.size,
         target=Target.NEW_TASKS,
         df=df,
         bounds=bounds,
@@ -447,10 +447,10 @@ def stratified_interval(
 
 def _larger_rarity(samples: list[Interval]) -> Rarity:
     """That of two samples which moves its mean more, for as many units as the smaller one has."""
-    fewest = min(sample.n_tasks for sample in samples)
+    fewest = min(sample.n for sample in samples)
     return Rarity(
-        unseen=max(sample.rarity.unseen * fewest / sample.n_tasks for sample in samples),
-        size=max(sample.rarity.size * fewest / sample.n_tasks for sample in samples),
+        unseen=max(sample.rarity.unseen * fewest / sample.n for sample in samples),
+        size=max(sample.rarity.size * fewest / sample.n for sample in samples),
     )
 
 
@@ -496,10 +496,10 @@ def _interval(
                 f"bounds = {shown(bounds)}, between which they lie"
             )
     return Interval(
-        mean=float(values.mean()),
+        estimate=float(values.mean()),
         half_width=float(half_width),
         confidence_level=confidence_level,
-        n_tasks=tasks,
+        n=tasks,
         target=target,
         df=df,
         bounds=bounds,

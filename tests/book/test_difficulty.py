@@ -96,12 +96,14 @@ def test_weighted_interval_by_its_formula_and_of_equal_weights():
     mean = DescrStatsW(x, w).mean
     error = (30 / 29 * sum(w**2 * (x - mean) ** 2)) ** 0.5 / sum(w)
     df = sum(w) ** 2 / sum(w**2) - 1
-    assert (interval.mean, interval.standard_error, interval.df) == pytest.approx((mean, error, df))
+    assert (interval.estimate, interval.standard_error, interval.df) == pytest.approx(
+        (mean, error, df)
+    )
     assert interval.half_width == pytest.approx(scipy_stats.t.ppf(0.95, df) * error)
-    assert (interval.n_tasks, interval.target) == (30, "new tasks")
+    assert (interval.n, interval.target) == (30, "new tasks")
     equal, unweighted = weighted_interval(x, np.full(30, 7), 0.95), stats.open_task_interval(x)
-    assert (equal.mean, equal.half_width, equal.df) == pytest.approx(
-        (unweighted.mean, unweighted.half_width, unweighted.df)
+    assert (equal.estimate, equal.half_width, equal.df) == pytest.approx(
+        (unweighted.estimate, unweighted.half_width, unweighted.df)
     )
     assert weighted_interval(np.full(9, 0.1), rng.random(9), 0.95).half_width == 0
 
@@ -118,7 +120,7 @@ def test_coverage_and_spread_of_the_weighted_mean(law, link):
         tasks, weights = sample_by_difficulty(PROPOSALS, difficulty, tasks=150, seed=seed)
         interval = weighted_interval(x[rows_of(tasks)], weights, 0.95)
         hits.append(interval.low <= truth <= interval.high)
-        means.append(interval.mean)
+        means.append(interval.estimate)
         errors.append(interval.standard_error)
         unweighted.append(x[rows_of(tasks)].mean())
     assert 0.915 < np.mean(hits) < 0.975
@@ -136,14 +138,14 @@ def test_regression_interval_is_a_prediction_at_the_mean_of_all():
     interval = regression_interval(x, cheap[:40], cheap, 0.9)
     line = sm.OLS(x, sm.add_constant(cheap[:40])).fit()
     prediction = line.get_prediction([1, cheap.mean()])
-    assert interval.mean == pytest.approx(prediction.predicted_mean[0])
-    assert (interval.df, interval.target, interval.n_tasks) == (38, "new tasks", 40)
+    assert interval.estimate == pytest.approx(prediction.predicted_mean[0])
+    assert (interval.df, interval.target, interval.n) == (38, "new tasks", 40)
     variance = prediction.se_mean[0] ** 2 + line.params[1] ** 2 * cheap.var(ddof=1) / 5000
     assert interval.half_width == pytest.approx(scipy_stats.t.ppf(0.95, 38) * variance**0.5)
     for everything in (np.full(90, 0.3), cheap):  # a cheap method that never varies teaches nothing
         flat = regression_interval(x, np.full(40, 0.1), everything, 0.95)
         error = x.std(ddof=2) / 40**0.5
-        assert (flat.mean, flat.standard_error) == pytest.approx((x.mean(), error))
+        assert (flat.estimate, flat.standard_error) == pytest.approx((x.mean(), error))
     assert regression_interval(np.full(4, 0.1), cheap[:4], cheap, 0.95).half_width == 0
 
 
@@ -157,7 +159,7 @@ def test_coverage_and_width_of_the_regression_interval(tasks, proposals, rho):
         x = rho * cheap[:tasks] + (1 - rho**2) ** 0.5 * (rng.gamma(4, size=tasks) - 4)
         interval = regression_interval(x, cheap[:tasks], cheap, 0.95)
         hits.append(interval.low <= 4 * rho <= interval.high)
-        means.append(interval.mean)
+        means.append(interval.estimate)
         errors.append(interval.standard_error)
     assert 0.925 < np.mean(hits) < 0.975
     assert 0.9 < np.mean(errors) / np.std(means) < 1.1

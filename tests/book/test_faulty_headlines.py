@@ -43,7 +43,7 @@ def weighted():
     error = sps.sem(w * (x - mean)) / w.mean()  # of a ratio
     as_counts = sqrt(np.cov(x, fweights=w.astype(int)) / w.sum())
     return Rule(
-        [found.mean, found.half_width],
+        [found.estimate, found.half_width],
         [mean, t(tasks - 1) * error],
         {
             "not weighted": [x.mean(), t(4) * sps.sem(x)],
@@ -66,7 +66,7 @@ def regression():
     found = difficulty.regression_interval(x, cheap, all_cheap, 0.95)
     mean, error = at_mean.predicted_mean[0], at_mean.se[0]
     return Rule(
-        [found.mean, found.half_width],
+        [found.estimate, found.half_width],
         [mean, t(10) * sqrt(error**2 + of_all)],
         {
             "not adjusted": [x.mean(), t(11) * sps.sem(x)],
@@ -252,7 +252,7 @@ def gap_of_the_worst_class():
     )
     gap = worst[0].mean() - worst[1].mean()
     return Rule(
-        [apart.mean, apart.half_width, same.half_width],
+        [apart.estimate, apart.half_width, same.half_width],
         [gap, welch, paired],
         {
             "worst class of all tasks": [of_means, welch, paired],
@@ -545,7 +545,7 @@ def first_of_a_leaderboard():
 
     def ends(variances):
         winner = stats.winner_interval(means, np.diag(variances), bounds=(0, 100))
-        return [winner.corrected.mean, winner.corrected.low, winner.corrected.high]
+        return [winner.corrected.estimate, winner.corrected.low, winner.corrected.high]
 
     return Rule(
         [found[f"{name}_laboratory"] for name in ("estimate", "low", "high")],

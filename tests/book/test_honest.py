@@ -88,7 +88,7 @@ def test_the_worst_class_against_deleting_each_image_and_counting_all_tasks_agai
         )
     else:
         result = jackknife_influence(values, np.concatenate([tasks.support, query], axis=1), LABELS)
-    assert result.mean == pytest.approx(100 * truth, abs=0.8)
+    assert result.estimate == pytest.approx(100 * truth, abs=0.8)
     np.testing.assert_allclose(
         result.images.mean(axis=0), 100 * np.array(image), atol=0.45 if spare else 0.7
     )
@@ -148,11 +148,11 @@ def test_tables_of_a_small_run():
         ordered["measure"]
     ) == set(worst_class.MEASURES)
     r, a, gap = (row.closed for row in measured["result"][:3])
-    assert gap.mean == pytest.approx(r.mean - a.mean)
+    assert gap.estimate == pytest.approx(r.estimate - a.estimate)
     assert gap.standard_error == pytest.approx(np.hypot(r.standard_error, a.standard_error))
     random = runs.records["random"]
     difference = paired_interval(*(worst_class.worst_class(random[name])[0] for name in "ab"))
-    assert ordered["result"][0].closed.mean == pytest.approx(difference.mean)
+    assert ordered["result"][0].closed.estimate == pytest.approx(difference.estimate)
     assert ordered["result"][0].closed.half_width == pytest.approx(difference.half_width, rel=0.03)
     sizes = pd.DataFrame({"classes": [8], "images": [len(runs.labels)]}, index=["same"])
     factors = worst_class.scaled(runs, ordered, sizes, tasks=60)

@@ -23,7 +23,7 @@ from fslcore.tasks import sample_closed
 
 
 def mean(interval):
-    return interval.mean
+    return interval.estimate
 
 
 @settings(max_examples=30, deadline=None)
@@ -140,9 +140,9 @@ def test_reliance_is_nothing_for_who_sees_the_class_and_all_for_who_sees_ink(kno
         known_networks, "coloured/hebrew?per_class=10", shots=[1], tasks=60
     )
     blind, some, only = truth.xs(1, level="shots").itertuples()
-    assert blind.own.mean == blind.other.mean == 100 and blind.reliance.mean == 0
-    assert only.own.mean == 100 and only.other.mean == 0 and only.reliance.mean == 100
-    assert abs(only.none.mean - 20) < 5  # a free ink says nothing: chance
+    assert blind.own.estimate == blind.other.estimate == 100 and blind.reliance.estimate == 0
+    assert only.own.estimate == 100 and only.other.estimate == 0 and only.reliance.estimate == 100
+    assert abs(only.none.estimate - 20) < 5  # a free ink says nothing: chance
     assert (truth["tasks"].map(np.mean) == truth["reliance"].map(mean)).all()
 
 
@@ -163,7 +163,7 @@ def test_gap_of_known_learners_and_its_two_parts(known_networks):
     assert only._4 == 0 and 0 < only.gap == only._5 < 60  # no more can be lost than there was
     steps = known_truth.steps(gaps)
     assert list(steps) == ["0 to 0.45", "0.45 to 1"]
-    assert steps.iloc[0, 1].mean == pytest.approx(only.gap - some.gap)
+    assert steps.iloc[0, 1].estimate == pytest.approx(only.gap - some.gap)
 
 
 def test_seeds_are_averaged_task_by_task(known_networks):

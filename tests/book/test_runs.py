@@ -93,8 +93,8 @@ def test_differences_of_recipes_are_covered(paired):
             tasks + start + rng.normal(0, s, (4, 1)) + rng.normal(0, 3, (4, 80)) for s in (0.5, 1.5)
         )
         result = stats.new_run_interval(a, b, paired=paired)
-        held.append(abs(result.interval.mean) <= result.interval.half_width)
-        naive.append(abs(result.fixed.mean) <= result.fixed.half_width)
+        held.append(abs(result.interval.estimate) <= result.interval.half_width)
+        naive.append(abs(result.fixed.estimate) <= result.fixed.half_width)
     assert 0.925 <= np.mean(held) <= 0.98
     assert np.mean(naive) < 0.7  # the paired interval over tasks does not speak of new runs
 
@@ -171,7 +171,7 @@ def test_two_runs_are_never_surer_than_their_means_alone():
         assert interval.half_width >= alone * (1 - 1e-9) and (interval.p_value < 0.05) == (
             interval.sign != 0
         )
-        covered.append(abs(interval.mean - 70) < interval.half_width)
+        covered.append(abs(interval.estimate - 70) < interval.half_width)
     assert 0.94 < np.mean(covered) < 0.985
 
 
@@ -211,8 +211,8 @@ def test_three_targets_for_these_runs_are_three_intervals_of_their_mean():
     halves = []
     for target in ("closed", "images", "classes"):
         ours, theirs = getattr(result, target).fixed, getattr(fixed, target)
-        assert (ours.mean, ours.half_width, ours.df) == pytest.approx(
-            (theirs.mean, theirs.half_width, theirs.df)
+        assert (ours.estimate, ours.half_width, ours.df) == pytest.approx(
+            (theirs.estimate, theirs.half_width, theirs.df)
         )
         runs = getattr(result, target)
         rest = max(ours.standard_error**2 - runs.interaction_variance / 3, 0)
@@ -228,7 +228,7 @@ def test_two_methods_are_compared_both_ways():
     against = world(np.random.default_rng(2), 5)[0]
     forth = stats.new_run_intervals(right, *places, b=against)
     back = stats.new_run_intervals(against, *places, b=right)
-    assert forth.images.interval.mean == pytest.approx(-back.images.interval.mean)
+    assert forth.images.interval.estimate == pytest.approx(-back.images.interval.estimate)
     assert forth.classes.interval.half_width == pytest.approx(back.classes.interval.half_width)
     assert forth.closed.n_runs == (3, 5)
 
@@ -245,10 +245,10 @@ def test_chance_better_is_the_same_from_both_sides():
         stats.probability_of_improvement(first, second),
         stats.probability_of_improvement(second, first, confidence_level=0.95),
     )
-    assert (forth.mean, forth.low, forth.high) == pytest.approx(
-        (1 - back.mean, 1 - back.high, 1 - back.low)
+    assert (forth.estimate, forth.low, forth.high) == pytest.approx(
+        (1 - back.estimate, 1 - back.high, 1 - back.low)
     )
-    assert stats.probability_of_improvement(first, first).mean == 0.5
+    assert stats.probability_of_improvement(first, first).estimate == 0.5
     for runs, against, level in (
         (3, 3, 0.95),
         (9, 12, 0.8),
@@ -257,7 +257,7 @@ def test_chance_better_is_the_same_from_both_sides():
             np.ones(runs), np.zeros(against), confidence_level=level
         )
         exact = scipy.stats.binomtest(runs, runs).proportion_ci(level, "exact").low
-        assert (sure.mean, sure.low, sure.high, sure.confidence_level) == pytest.approx(
+        assert (sure.estimate, sure.low, sure.high, sure.confidence_level) == pytest.approx(
             (1, exact, 1, level)
         )
 
@@ -272,14 +272,14 @@ def test_what_differs_by_rounding_alone_is_no_difference(rounded):
     first, second = count / 75, rounded(count)
     assert (first != second).any()
     paired = stats.new_run_interval(first, second, paired=True)
-    assert (paired.interval.mean, paired.interval.half_width, paired.interval.sign) == (
+    assert (paired.interval.estimate, paired.interval.half_width, paired.interval.sign) == (
         0,
         0,
         0,
     )
-    assert stats.probability_of_improvement(first[0], second[0], paired=True).mean == 0.5
+    assert stats.probability_of_improvement(first[0], second[0], paired=True).estimate == 0.5
     assert stats.new_run_interval(first, second).fixed.sign == 0
-    assert stats.probability_of_improvement([0.3] * 6, [0.1 + 0.2] * 6).mean == 0.5
+    assert stats.probability_of_improvement([0.3] * 6, [0.1 + 0.2] * 6).estimate == 0.5
 
 
 def collapsing(rng, shift, runs):
@@ -317,7 +317,7 @@ def test_chance_better_is_covered_where_runs_are_of_two_kinds_or_of_one(first, s
     widths = [
         (scipy.stats.beta.ppf(0.975, k + 1, fewest - k) if k < fewest else 1)
         - (scipy.stats.beta.ppf(0.025, k, fewest - k + 1) if k else 0)
-        for k in (fewest * chance.mean for chance in chances)
+        for k in (fewest * chance.estimate for chance in chances)
     ]
     saved = 1 - np.mean([chance.high - chance.low for chance in chances]) / np.mean(widths)
     assert saved > (0.05 if share == 1 else 0)
@@ -337,7 +337,7 @@ def test_no_interval_excludes_what_that_of_runs_which_all_agree_holds(first, sec
 def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_independent_pairs():
     first, second = [3.0, 1, 2, 9, 9, 9], [2.0, 2, 0, 0]
     share = scipy.stats.mannwhitneyu(first, second).statistic / 24
-    assert stats.probability_of_improvement(first, second).mean == pytest.approx(share)
+    assert stats.probability_of_improvement(first, second).estimate == pytest.approx(share)
     paired = stats.probability_of_improvement(
         [1.0, 2, 3, 4, 5, 6, 7], [0.0, 1, 4, 3, 4, 7, 6], paired=True
     )
@@ -346,7 +346,7 @@ def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_indepen
     )  # one run is below all others
     for chance, better, runs in ((paired, 5, 7), (four_of_five, 4, 5)):
         exact = scipy.stats.binomtest(better, runs).proportion_ci(0.95, "exact")
-        assert (chance.mean, chance.low, chance.high) == pytest.approx(
+        assert (chance.estimate, chance.low, chance.high) == pytest.approx(
             (better / runs, exact.low, exact.high)
         )
 

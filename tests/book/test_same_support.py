@@ -42,7 +42,7 @@ def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
     assert len(replay.groups) == 180 and len(np.unique(replay.groups)) < 150
     intervals = replay.intervals("ncc", confidence_level=0.9, pool=12, shots=3)
     assert intervals.both.confidence_level == 0.9 and intervals.pool_share == pytest.approx(3 / 9)
-    assert replay.intervals("ncc", "lr").both.mean == pytest.approx(
+    assert replay.intervals("ncc", "lr").both.estimate == pytest.approx(
         (replay.scores["ncc"] - replay.scores["lr"]).mean()
     )
     rows = crossed.in_rows(replays, "ncc", 0.9, pool=12, shots=3)

@@ -148,9 +148,9 @@ def test_averages_are_of_learners_task_by_task():
         )
         for tasks in (random, easy, three)
     ]
-    assert averages["QC1"].mean == pytest.approx((worst[0] - worst[1]).mean())
+    assert averages["QC1"].estimate == pytest.approx((worst[0] - worst[1]).mean())
     step = scipy_stats.ttest_rel(worst[1], worst[2])
-    assert averages["QC3 − QC1"].mean == pytest.approx((worst[1] - worst[2]).mean())
+    assert averages["QC3 − QC1"].estimate == pytest.approx((worst[1] - worst[2]).mean())
     assert averages["QC3 − QC1"].half_width == pytest.approx(
         np.diff(step.confidence_interval(0.95))[0] / 2
     )
@@ -205,7 +205,7 @@ def test_the_two_parts_of_a_gap_add_up_for_every_learner():
         "icons"
     }
     gap = tables.ablation(["icons"], ["protonet", "rfs"], ["SC3"], **shape)["SC3"].map(
-        lambda r: r.mean
+        lambda r: r.estimate
     )
     assert rows.groupby("row")["mean"].sum().tolist() == pytest.approx(gap.tolist())
 

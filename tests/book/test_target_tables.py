@@ -49,7 +49,7 @@ def test_intervals_are_those_of_the_record(features):
         table["result"][1] == expected and table["n_images"][1] == 96 and table["classes"][1] == 8
     )
     cells = interval_table(table)
-    assert cells.iloc[1]["mean"] == f"{expected.closed.mean:.2f}"
+    assert cells.iloc[1]["mean"] == f"{expected.closed.estimate:.2f}"
     assert table["result"][1].images.bounds == (0, 100)
     assert cells.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"
     assert cells.iloc[1]["new classes"] == interval_cells(expected)["new classes"]

@@ -23,7 +23,7 @@ RIGHT = (RNG.random((60, 5, 15)) < RNG.uniform(0.3, 0.9, (60, 5, 1))).astype(flo
 
 
 def mean(expected):
-    return lambda done: math.isclose(done.value.mean, expected, abs_tol=1e-9)
+    return lambda done: math.isclose(done.value.estimate, expected, abs_tol=1e-9)
 
 
 SERIES, OTHER_INDEX = pd.Series(A), pd.Series(B, range(10, 60))

@@ -60,5 +60,5 @@ def test_the_card_of_the_networks_is_of_the_images_that_are_there():
         mean, half = map(float, cell.split("±"))
         result = evaluation.evaluate_setting(dataset, "conv4-icons-rfs", "lr", tasks=600)
         interval = stats.closed_task_interval(result.accuracy)
-        assert interval.mean == pytest.approx(mean, abs=0.15), dataset
+        assert interval.estimate == pytest.approx(mean, abs=0.15), dataset
         assert interval.half_width == pytest.approx(half, abs=0.06), dataset

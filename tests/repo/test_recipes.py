@@ -368,11 +368,11 @@ def median_interval(
     if left_out < 0:
         raise InputError(f"scores: {x.size} are there; more are needed at this confidence_level")
     return Interval.from_ends(
-        mean=float(np.median(x)),
+        estimate=float(np.median(x)),
         low=float(x[left_out]),
         high=float(x[x.size - 1 - left_out]),
         confidence_level=confidence_level,
-        n_tasks=x.size,
+        n=x.size,
         target=Target.NEW_TASKS,
     )
 '''

@@ -40,7 +40,7 @@ def test_each_target_is_that_of_the_tasks_in_any_order(tmp_path, closed):
         assert mine["half_width"] == pytest.approx(expected.half_width, rel=1e-9)
         assert mine["low"] == pytest.approx(expected.low, rel=1e-9)
         mine, expected = row(results, target, "B", "A"), getattr(pair, kind)
-        assert mine["difference"] == pytest.approx(expected.mean, rel=1e-9)
+        assert mine["difference"] == pytest.approx(expected.estimate, rel=1e-9)
         # Half-widths take products of parts of the run, in the order of A's tasks there, of B's here.
         close = 1e-9 if kind == "closed" else 0.15
         assert mine["half_width"] == pytest.approx(expected.half_width, rel=close)

@@ -121,7 +121,7 @@ def test_intervals_of_accuracies_are_those_of_the_library(labs):
 
 
 def close_interval(by_lab, interval):
-    numbers = [interval.mean, interval.half_width, interval.low, interval.high]
+    numbers = [interval.estimate, interval.half_width, interval.low, interval.high]
     close([by_lab[key] for key in ("mean", "half", "low", "high")], numbers)
 
 
@@ -330,7 +330,7 @@ def compare_differences(mine, theirs):
     close(mine["correlation"] or 0, theirs.correlation or 0, 1e-5)
     for end in ("widest", "narrowest"):
         close_interval(mine[end], getattr(theirs, end))
-        assert mine[end]["tasks"] == getattr(theirs, end).n_tasks
+        assert mine[end]["tasks"] == getattr(theirs, end).n
     assert len(mine["paired"]) == len(theirs.paired)
     for by_lab, expected in zip(mine["paired"], theirs.paired):
         close_interval(by_lab, expected)

@@ -33,8 +33,8 @@ def test_what_is_left_out_is_what_the_bets_have_won_against(values, mean, level)
         if abs(point - interval.low) > 1e-6 and abs(point - interval.high) > 1e-6:
             assert outside == (won >= 2 / (1 - level))
     assert (
-        interval.mean == pytest.approx(values.mean())
-        and interval.n_tasks == len(values)
+        interval.estimate == pytest.approx(values.mean())
+        and interval.n == len(values)
         and interval.confidence_level == level
     )
     assert 0 <= interval.low <= values.mean() + 1e-9 and values.mean() - 1e-9 <= interval.high <= 1
@@ -110,8 +110,8 @@ def test_the_short_form_shows_two_digits_of_the_half_width():
     wide = stats.confidence_sequence(accuracies)
     narrow = stats.confidence_sequence(np.tile(accuracies, 50))
     assert 0.01 < narrow.half_width < 0.1 < wide.half_width
-    assert str(wide) == f"{wide.mean:.2f} ({wide.low:.2f} to {wide.high:.2f})"
-    assert str(narrow) == f"{narrow.mean:.3f} ({narrow.low:.3f} to {narrow.high:.3f})"
+    assert str(wide) == f"{wide.estimate:.2f} ({wide.low:.2f} to {wide.high:.2f})"
+    assert str(narrow) == f"{narrow.estimate:.3f} ({narrow.low:.3f} to {narrow.high:.3f})"
 
 
 @pytest.mark.parametrize(

@@ -67,14 +67,14 @@ def test_classes_are_strata_with_weights():
     )
     expected = [of_items, of_supports, of_items + of_supports - residual]
     assert errors(study) ** 2 == pytest.approx(expected, rel=1e-12)
-    assert study.both.mean == pytest.approx(
+    assert study.both.estimate == pytest.approx(
         sum(w * of_class.mean() for w, of_class in zip(weights, by_label))
     )
     by_class = weights**2 * squares[:, 1] / 80
     assert study.items.df == pytest.approx(by_class.sum() ** 2 / (by_class**2 / 19).sum())
     equal_classes = stats.crossed_intervals(y, LABELS)
     assert equal_classes == stats.crossed_intervals(y, LABELS, weights=[1, 1, 1])
-    assert equal_classes.both.mean == pytest.approx(y.mean())
+    assert equal_classes.both.estimate == pytest.approx(y.mean())
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3), st.floats(-5, 5), st.booleans())
@@ -91,7 +91,7 @@ def test_order_unit_and_origin_change_nothing_else(seed, factor, shift, grouped)
         shots=8,
     )
     assert half_widths(moved) == pytest.approx(factor * half_widths(study), rel=1e-6)
-    assert moved.both.mean == pytest.approx(shift + factor * study.both.mean, abs=1e-9)
+    assert moved.both.estimate == pytest.approx(shift + factor * study.both.estimate, abs=1e-9)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 8, 12]), st.booleans())
@@ -123,9 +123,7 @@ def test_copies_of_items_in_groups_are_one_item_each():
         alone.items.standard_error**2 * ITEMS / (ITEMS - 1)
     )
     assert errors(copied)[1] == pytest.approx(errors(alone)[1])
-    assert (
-        copied.items.df == pytest.approx(alone.items.df, rel=0.02) and copied.items.n_tasks == ITEMS
-    )
+    assert copied.items.df == pytest.approx(alone.items.df, rel=0.02) and copied.items.n == ITEMS
     taken_as_items = stats.crossed_intervals(y.repeat(5, axis=1))
     assert taken_as_items.items.half_width < 0.5 * copied.items.half_width
 

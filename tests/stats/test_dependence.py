@@ -169,7 +169,7 @@ def test_classes_of_which_nothing_is_known_leave_new_classes_open():
     intervals = run_of(0)
     intervals = replace(intervals, classes=np.full_like(intervals.classes, np.inf)).intervals()
     assert np.isinf(intervals.classes.half_width) and np.isfinite(intervals.images.half_width)
-    assert intervals.classes.n_tasks == intervals.images.n_tasks
+    assert intervals.classes.n == intervals.images.n
     assert intervals.classes.target == "new classes"
 
 

@@ -76,7 +76,7 @@ def test_without_bounds_nothing_is_concluded_of_equal_values():
 
 def test_two_sets_count_as_the_pairs_that_they_hold():
     interval = stats.welch_interval([80.0] * 500, [40.0] * 9, bounds=POINTS)
-    assert (interval.units, interval.mean) == (9, 40)
+    assert (interval.units, interval.estimate) == (9, 40)
     assert interval.p_value == pytest.approx(2 * (100 / 140) ** 9)
 
 
@@ -92,8 +92,8 @@ def test_true_and_false_have_bounds_of_their_own():
 
 
 def mirrored(first, second):
-    ends = -first.high, -first.mean, -first.low
-    assert (second.low, second.mean, second.high) == pytest.approx(ends, abs=1e-12)
+    ends = -first.high, -first.estimate, -first.low
+    assert (second.low, second.estimate, second.high) == pytest.approx(ends, abs=1e-12)
     widths = first.half_width, first.p_value
     assert (second.half_width, second.p_value) == pytest.approx(widths, abs=1e-12)
     assert second.sign == -first.sign
@@ -139,8 +139,8 @@ def test_a_difference_that_is_nowhere_negative_may_be_negative_in_truth():
     for bounds in (None, (-1, 1)):
         intervals = stats.three_intervals(differences, *PLACES, bounds=bounds)
         for interval in (intervals.closed, intervals.images, intervals.classes):
-            assert interval.low <= interval.mean - interval.half_width < 0
-            assert interval.high >= interval.mean + interval.half_width
+            assert interval.low <= interval.estimate - interval.half_width < 0
+            assert interval.high >= interval.estimate + interval.half_width
             assert interval.sign == 0 and not interval.few_errors
 
 
@@ -160,8 +160,8 @@ def test_all_right_is_on_the_bound_whatever_the_rounding(value, unit):
         for given_labels in (None, labels):
             crossed = stats.crossed_intervals(values, given_labels, bounds=(0, unit))
             for interval in (crossed.items, crossed.supports, crossed.both):
-                assert interval.mean == value * unit and interval.few_errors
-                exact = scipy_stats.beta.ppf(0.025, interval.n_tasks, 1)
+                assert interval.estimate == value * unit and interval.few_errors
+                exact = scipy_stats.beta.ppf(0.025, interval.n, 1)
                 ends = (unit * exact, unit) if value else (0, unit * (1 - exact))
                 assert (interval.low, interval.high) == pytest.approx(ends, rel=1e-9)
 

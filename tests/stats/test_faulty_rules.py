@@ -85,8 +85,8 @@ def paired():
             "as if unpaired": numbers(independent),
             "second minus first": numbers(sps.ttest_rel(b, a)),
             "sum of half-widths": [
-                found.mean - sum(half_widths),
-                found.mean + sum(half_widths),
+                found.estimate - sum(half_widths),
+                found.estimate + sum(half_widths),
                 right.pvalue,
             ],
             "one-sided p-value": [*ends, right.pvalue / 2],
@@ -132,7 +132,7 @@ def overlap():
         {
             "the interval of the difference": [difference, 1],
             "the mean lies in the other one": [
-                int(not second.low <= first.mean <= second.high),
+                int(not second.low <= first.estimate <= second.high),
                 1,
             ],
             "second minus first": [0, -1],
@@ -175,7 +175,7 @@ def equivalence():
             "two sides": 2 * right,
             "both added up": lower[1] + upper[1],
             "the test against 0": sps.ttest_rel(a, b).pvalue,
-            "normal distribution": sps.norm.sf((margin - interval.mean) / sps.sem(a - b)),
+            "normal distribution": sps.norm.sf((margin - interval.estimate) / sps.sem(a - b)),
         },
     )
 
@@ -209,7 +209,7 @@ def proportions():
     p1, p2 = a.mean(), b.mean()
     pooled = (p1 - p2) / sqrt(2 * (p1 + p2) / 2 * (1 - (p1 + p2) / 2) / n)
     return Rule(
-        [found.interval.mean, found.p_value],
+        [found.interval.estimate, found.p_value],
         [(wins - losses) / n, sps.chi2.sf(z2, 1)],
         {
             "share of the discordant": [(wins - losses) / (wins + losses), sps.chi2.sf(z2, 1)],
@@ -308,7 +308,7 @@ def winner():
     """Of two equal methods the higher one is too high by the median of the larger of two errors."""
     found = stats.winner_interval([0.0, 0.0], covariance=np.diag([4.0, 4.0]))
     return Rule(
-        found.corrected.mean,
+        found.corrected.estimate,
         -2 * sps.norm.ppf(sqrt(0.5)),
         {
             "not corrected": 0.0,
@@ -393,7 +393,7 @@ def probability_of_improvement():
     apart = stats.probability_of_improvement(b + 50, a)  # all pairs agree
     normal = sps.norm.cdf((a.mean() - b.mean()) / sqrt(a.var(ddof=1) + b.var(ddof=1)))
     return Rule(
-        [stats.probability_of_improvement(a, b).mean, apart.low],
+        [stats.probability_of_improvement(a, b).estimate, apart.low],
         [sps.mannwhitneyu(a, b).statistic / 20, 0.025 ** (1 / 4)],
         {
             "ties lose": [wins.mean(), 0.025 ** (1 / 4)],

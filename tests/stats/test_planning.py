@@ -50,7 +50,7 @@ def pilot(values, image_variance, class_variance, df=np.inf):
 
     def interval(variance, target):
         half_width = scipy_stats.t.ppf(0.975, df) * np.sqrt(variance + sampling)
-        return Interval(closed.mean, half_width, 0.95, len(values), target, df)
+        return Interval(closed.estimate, half_width, 0.95, len(values), target, df)
 
     images, classes = (
         interval(image_variance, "new images"),

@@ -118,9 +118,9 @@ def test_the_paired_interval_lies_between_the_two(rho):
     if rho in printed.CORRELATION:
         usual = difference.paired[printed.CORRELATION.index(rho)]
         assert usual.half_width == pytest.approx(paired.half_width, rel=1e-9)
-        assert (usual.df, usual.mean) == (paired.df, pytest.approx(paired.mean))
+        assert (usual.df, usual.estimate) == (paired.df, pytest.approx(paired.estimate))
     assert narrowest == difference.paired[-1]
-    assert (narrowest.n_tasks, widest.n_tasks) == (400, 800)
+    assert (narrowest.n, widest.n) == (400, 800)
     assert narrowest.is_difference and widest.is_difference
     low, high = narrowest.half_width * (1 - 1e-9), widest.half_width * 1.003
     assert (low <= paired.half_width <= high) == (0 <= rho <= 0.95)
@@ -167,7 +167,7 @@ def test_no_number_is_outside_what_it_can_be(a, b, tasks, classes, same_tasks):
         for difference in filter(None, (reading.tasks, reading.images, reading.classes)):
             assert difference.correlation is None or -1 < difference.correlation < 1
             for interval in (difference.widest, difference.narrowest, *difference.paired):
-                assert -100 <= interval.low <= interval.mean <= interval.high <= 100
+                assert -100 <= interval.low <= interval.estimate <= interval.high <= 100
 
 
 def test_a_reading_by_which_accuracies_would_vary_more_than_they_can_is_left_out():
@@ -188,7 +188,7 @@ def test_images_that_a_closed_interval_leaves_out_are_bounded():
         x, labels = gaussians.gaussian_classes(60, rng)
         tasks = sample_closed(labels, tasks=400, seed=seed, **shape)
         interval = stats.closed_task_interval(100 * gaussians.nearest_mean_accuracy(x, tasks))
-        figure = interval.mean, interval.half_width
+        figure = interval.estimate, interval.half_width
         # Beside a figure that is known: the difference then varies as the accuracy does.
         r = compare_printed(figure, (truth, 1e-6), 400, images=120, **shape).readings[0]
         by_bound += not r.images.widest.sign
@@ -206,7 +206,7 @@ def test_sampling_is_inferred_from_the_number_of_images():
         compare_printed(*figures, 600, images=59_999, sampling="open")
     assert compare_printed(*figures, 600, images=199).likely.images is None
     assert compare_printed(*figures, 600, classes=9).likely.classes is None
-    assert compare_printed(*figures, 600, classes=10).likely.classes.widest.n_tasks == 2
+    assert compare_printed(*figures, 600, classes=10).likely.classes.widest.n == 2
 
 
 @pytest.mark.parametrize(

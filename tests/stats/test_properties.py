@@ -66,8 +66,8 @@ def differences(first, second, bounds):
 
 def holds_its_mean_within(intervals, bounds):
     for name, interval in intervals.items():
-        assert bounds[0] <= interval.low <= interval.mean <= interval.high <= bounds[1], name
-        assert not math.isnan(interval.mean + interval.low + interval.high), name
+        assert bounds[0] <= interval.low <= interval.estimate <= interval.high <= bounds[1], name
+        assert not math.isnan(interval.estimate + interval.low + interval.high), name
 
 
 @pytest.mark.parametrize("world", WORLDS)
@@ -91,8 +91,8 @@ def test_a_difference_is_the_mirror_of_the_other_within_the_bounds(first, second
         other = back[name] if name != "independent" else None
         if other is None:
             continue
-        mirrored = (-other.high, -other.mean, -other.low)
-        assert (interval.low, interval.mean, interval.high) == pytest.approx(mirrored, abs=1e-9)
+        mirrored = (-other.high, -other.estimate, -other.low)
+        assert (interval.low, interval.estimate, interval.high) == pytest.approx(mirrored, abs=1e-9)
         assert interval.p_value == pytest.approx(other.p_value, abs=1e-9)
         assert interval.sign == -other.sign
         if min(abs(interval.low), abs(interval.high)) > 1e-9:
@@ -140,7 +140,7 @@ def test_small_samples_of_any_values(seed, tasks, level):
         stats.paired_interval(values, values[::-1], level, bounds=(-1, 1)),
     ):
         lowest, highest = interval.bounds
-        assert lowest <= interval.low <= interval.mean <= interval.high <= highest
-        student = interval.mean - interval.half_width
+        assert lowest <= interval.low <= interval.estimate <= interval.high <= highest
+        student = interval.estimate - interval.half_width
         if interval.half_width > 0 and interval.bounds == (-1, 1):
             assert interval.low <= max(student, lowest) + 1e-12

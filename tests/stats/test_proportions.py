@@ -58,7 +58,7 @@ def test_the_score_statistic_is_the_normal_quantile_at_both_ends(table, level):
     assert (
         -1
         <= proportions.interval.low
-        <= proportions.interval.mean
+        <= proportions.interval.estimate
         <= proportions.interval.high
         <= 1
     )
@@ -73,7 +73,7 @@ def test_the_p_value_is_that_of_mcnemar(table):
         counts = [[both_right, first], [second, neither]]
         expected = contingency_tables.mcnemar(counts, exact=False, correction=False).pvalue
     assert proportions.p_value == pytest.approx(expected)
-    assert proportions.discordant == (first, second) and proportions.interval.n_tasks == sum(table)
+    assert proportions.discordant == (first, second) and proportions.interval.n == sum(table)
 
 
 @pytest.mark.parametrize("shares", [(0.1, 0.1), (0.2, 0.05), (0.02, 0.02), (0.3, 0.25)])
@@ -140,7 +140,7 @@ def test_wilsons_interval_is_that_of_statsmodels(right, count, level):
     interval = wilson_interval(answers, level)
     expected = proportion_confint(right, count, 1 - level, method="wilson")
     assert (interval.low, interval.high) == pytest.approx(expected, abs=1e-12)
-    assert (interval.mean, interval.n_tasks) == (right / count, count)
+    assert (interval.estimate, interval.n) == (right / count, count)
 
 
 def test_wilsons_interval_is_of_answers():

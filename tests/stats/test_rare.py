@@ -151,7 +151,7 @@ def test_without_bounds_nothing_changes():
     interval = stats.paired_interval(differences, 0 * differences)
     theirs = scipy_stats.ttest_1samp(differences, 0)
     assert interval.p_value == pytest.approx(theirs.pvalue)
-    assert interval.low == interval.mean - interval.half_width
+    assert interval.low == interval.estimate - interval.half_width
 
 
 def test_two_samples_count_the_rare_ones_of_each():

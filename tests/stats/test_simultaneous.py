@@ -69,7 +69,7 @@ def test_intervals_lie_between_one_comparison_s_and_bonferroni_s(seed):
     assert (joint.p_values >= p).all() and (joint.p_values <= np.minimum(k * p, 1) + 1e-15).all()
     bonferroni = stats.paired_interval(x[0], 0 * x[0], 1 - 0.05 / k).half_width
     assert alone[0].half_width <= joint.half_width[0] <= bonferroni
-    assert ((joint.p_values < 0.05) == (np.abs(joint.mean) > joint.half_width)).all()
+    assert ((joint.p_values < 0.05) == (np.abs(joint.estimate) > joint.half_width)).all()
 
 
 def test_constant_differences_have_bonferronis_correction_and_no_part_in_the_factor():
@@ -96,7 +96,7 @@ def test_all_intervals_hold_at_once_as_often_as_said(monkeypatch):
     for _ in range(1500):
         others = rng.normal(0, [[1], [2], [0.5], [1], [3]], (5, 40)) - true
         joint = stats.simultaneous_intervals(rng.normal(0, 1, 40) - others)
-        off = np.abs(joint.mean - true[:, 0])
+        off = np.abs(joint.estimate - true[:, 0])
         all_hold += (off <= joint.half_width).all()
         separate = joint.half_width / joint.factor * scipy.stats.t.ppf(0.975, 39)
         each_holds += (off <= separate).all()

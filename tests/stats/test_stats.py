@@ -32,7 +32,7 @@ levels = st.floats(0.5, 0.999)
 def test_against_scipy_and_statsmodels(x, level):
     low, high = DescrStatsW(x).tconfint_mean(1 - level)  # of fewer than 100 tasks
     for interval in (stats.closed_task_interval(x, level), stats.open_task_interval(x, level)):
-        assert interval.mean == pytest.approx(x.mean())
+        assert interval.estimate == pytest.approx(x.mean())
         assert interval.half_width == pytest.approx((high - low) / 2, abs=1e-9)
     if np.ptp(x) > 0:
         expected = scipy_stats.t.interval(level, len(x) - 1, x.mean(), scipy_stats.sem(x))
@@ -47,14 +47,14 @@ def test_independent_against_scipy(n, m, seed, level):
     expected = reference.confidence_interval(level)
     r = stats.welch_interval(a, b, level)
     assert (r.low, r.high) == pytest.approx((expected.low, expected.high))
-    assert (r.df, r.p_value, r.n_tasks) == pytest.approx((reference.df, reference.pvalue, n + m))
+    assert (r.df, r.p_value, r.n) == pytest.approx((reference.df, reference.pvalue, n + m))
     back = stats.welch_interval(b, a, level)
-    assert (back.mean, back.half_width) == pytest.approx((-r.mean, r.half_width))
+    assert (back.estimate, back.half_width) == pytest.approx((-r.estimate, r.half_width))
 
 
 def test_independent_without_any_variance():
     r = stats.welch_interval([1, 1], [3, 3, 3])
-    assert (r.mean, r.half_width, r.sign) == (-2, 0, 0)
+    assert (r.estimate, r.half_width, r.sign) == (-2, 0, 0)
     for bound, conclusion in ((100, 0), (5, -1)):
         r = stats.welch_interval([1] * 20, [3] * 20, bounds=(-bound, bound))
         assert r.sign == conclusion
@@ -95,7 +95,7 @@ SHARES = np.random.default_rng(3).integers(0, 76, 600) / 75
 def test_methods_that_differ_by_rounding_are_equal(a, b):
     for first, second in ((a, b), (b, a)):
         r = stats.paired_interval(first, second)
-        assert (r.mean, r.half_width, r.sign, r.p_value) == (0, 0, 0, 1)
+        assert (r.estimate, r.half_width, r.sign, r.p_value) == (0, 0, 0, 1)
 
 
 @pytest.mark.parametrize("unit", [1, 100])
@@ -103,10 +103,10 @@ def test_numbers_that_were_32_bit_floats_are_equal_by_the_tolerance_that_is_give
     """Once they are 64-bit numbers nothing says it but the caller, and without it they differ."""
     a, b = unit * SHARES, unit * SHARES.astype(np.float32).astype(float)
     r = stats.paired_interval(a, b, atol=5e-7 * unit)
-    assert (r.mean, r.half_width, r.sign, r.p_value) == (0, 0, 0, 1)
+    assert (r.estimate, r.half_width, r.sign, r.p_value) == (0, 0, 0, 1)
     assert stats.paired_interval(a, b).half_width > 0
     shifted = stats.paired_interval(a + 1e-3 * unit, b, atol=5e-7 * unit)
-    assert shifted.mean == pytest.approx(1e-3 * unit, rel=1e-4) and shifted.half_width == 0
+    assert shifted.estimate == pytest.approx(1e-3 * unit, rel=1e-4) and shifted.half_width == 0
     with refuses("atol must be", ">= 0", "-1"):
         stats.paired_interval(a, b, atol=-1)
 
@@ -125,7 +125,7 @@ def test_numbers_that_were_32_bit_floats_are_equal_by_the_tolerance_that_is_give
 def test_methods_that_differ_by_more_than_rounding_are_not(a, b):
     for first, second in ((a, b), (b, a)):
         r = stats.paired_interval(first, second)
-        assert np.sign(r.mean) == np.sign(first[0] - second[0])
+        assert np.sign(r.estimate) == np.sign(first[0] - second[0])
 
 
 def test_differences_of_many_methods_are_those_of_each():
@@ -148,10 +148,12 @@ def test_differences_of_many_methods_are_those_of_each():
 def test_shift_scale_and_order(interval, x, shift, scale, random):
     r = interval(x)
     moved = interval(scale * x + shift)
-    assert moved.mean == pytest.approx(scale * r.mean + shift, abs=1e-6)
+    assert moved.estimate == pytest.approx(scale * r.estimate + shift, abs=1e-6)
     assert moved.half_width == pytest.approx(scale * r.half_width, abs=1e-6)
     shuffled = interval(random.sample(x.tolist(), len(x)))
-    assert (shuffled.mean, shuffled.half_width) == pytest.approx((r.mean, r.half_width), abs=1e-9)
+    assert (shuffled.estimate, shuffled.half_width) == pytest.approx(
+        (r.estimate, r.half_width), abs=1e-9
+    )
 
 
 shares = st.floats(0.001, 0.999)
@@ -197,7 +199,7 @@ def test_bounded_open_intervals_cover_where_few_err(tasks, errors):
     truth = 100 * (1 - errors)
     share = np.mean([r.low <= truth <= r.high for r in studies])
     assert 0.92 < share <= 1 and all(0 <= r.low <= r.high <= 100 for r in studies)
-    assert share > np.mean([abs(r.mean - truth) <= r.half_width for r in studies]) - 0.005
+    assert share > np.mean([abs(r.estimate - truth) <= r.half_width for r in studies]) - 0.005
     with_errors = [r.low <= truth <= r.high for r in studies if not r.few_errors]
     # Where few tasks err, the bound counts as well: 40 tasks without an error would not exclude 91 % either.
     assert len(with_errors) > 400
@@ -225,7 +227,7 @@ def test_a_closed_interval_of_few_tasks_has_students_quantile(tasks):
     assert interval.df == df
     expected = scipy_stats.t.ppf(0.975, df) * scipy_stats.sem(x)
     assert interval.half_width == pytest.approx(expected)
-    expected = 2 * scipy_stats.t.sf(abs(interval.mean) / scipy_stats.sem(x), df)
+    expected = 2 * scipy_stats.t.sf(abs(interval.estimate) / scipy_stats.sem(x), df)
     assert interval.p_value == pytest.approx(expected)
 
 
@@ -252,7 +254,7 @@ def test_what_a_difference_is_is_said_or_follows_from_bounds_on_either_side_of_0
         stats.new_run_interval([a, b], [b, b], paired=True).interval,
     ]
     assert all(interval.is_difference for interval in differences)
-    assert differences[0].high == min(10, differences[0].mean + differences[0].half_width)
+    assert differences[0].high == min(10, differences[0].estimate + differences[0].half_width)
     assert stats.new_run_interval([a, b]).interval.is_difference is None
 
 
@@ -279,11 +281,11 @@ def test_bounds_change_no_verdict():
 def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
     b = np.roll(a, 1) + 1
     forth, back = stats.paired_interval(a, b), stats.paired_interval(b, a)
-    assert (forth.mean, forth.half_width) == (-back.mean, back.half_width)
+    assert (forth.estimate, forth.half_width) == (-back.estimate, back.half_width)
     assert (forth.sign, forth.p_value) == (-back.sign, back.p_value)
     against = stats.paired_interval(a, np.full_like(a, constant))
     alone = stats.open_task_interval(a)
-    assert against.mean == pytest.approx(alone.mean - constant, abs=1e-9)
+    assert against.estimate == pytest.approx(alone.estimate - constant, abs=1e-9)
     assert against.half_width == pytest.approx(alone.half_width, abs=1e-9)
 
 
@@ -299,7 +301,7 @@ def test_series_are_paired_by_their_index_and_never_by_position(order):
     tasks = [f"task {i}" for i in range(8)]
     ours, theirs = pd.Series(a, tasks), pd.Series(b, tasks).iloc[list(order)]
     assert stats.paired_interval(ours, theirs) == stats.paired_interval(a, b)
-    assert stats.paired_interval(theirs, ours).mean == pytest.approx((b - a).mean())
+    assert stats.paired_interval(theirs, ours).estimate == pytest.approx((b - a).mean())
 
 
 def test_series_with_the_same_index_are_paired_row_by_row_whatever_its_labels():
@@ -373,7 +375,7 @@ def test_a_cell_of_mean_and_half_width(mean, half_width, spec, cell):
 def test_bounds_allow_for_rounding():
     ends = [100 * (1 + 2**-50), 60.0, -1e-14]
     assert ends[0] > 100
-    assert stats.closed_task_interval(ends, bounds=(0, 100)).mean == pytest.approx(160 / 3)
+    assert stats.closed_task_interval(ends, bounds=(0, 100)).estimate == pytest.approx(160 / 3)
     for outside in ([-1e-14, -1e-14, -2e-14], ends[:1] * 3):
         interval = stats.closed_task_interval(outside, bounds=(0, 100))
         assert -1e-9 < interval.low <= interval.high < 100 + 1e-9
@@ -419,7 +421,7 @@ def test_the_variance_of_a_mean_over_draws_is_taken_within_them():
     found = stratified_interval(values, draws)
     regression = OLS(values, pd.get_dummies(draws, dtype=float)).fit()
     assert found.standard_error == pytest.approx(np.sqrt(regression.mse_resid / 12))
-    assert (found.df, found.mean) == (9, pytest.approx(values.mean()))
+    assert (found.df, found.estimate) == (9, pytest.approx(values.mean()))
     assert found.target == "new tasks" and found.half_width < open_half_width(values)
     sizes = [2, 3, 7]
     uneven = np.repeat(["b", "a", "c"], sizes)

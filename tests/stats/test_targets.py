@@ -57,7 +57,7 @@ def test_against_a_jackknife_that_evaluates_all_tasks_again():
     by_images = np.reshape(without_image, (CLASSES, IMAGES)).var(axis=1).sum() * (IMAGES - 1)
     by_classes = np.var(without_class) * (CLASSES - 1)
     # All tasks at once stand for very many drawn at random, up to a noise of one in their number.
-    assert intervals.closed.mean == pytest.approx(mean_over_all(x, images, classes))
+    assert intervals.closed.estimate == pytest.approx(mean_over_all(x, images, classes))
     assert intervals.image_variance == pytest.approx(by_images, rel=5e-3)
     assert intervals.class_variance == pytest.approx(by_classes, rel=5e-3)
 
@@ -96,7 +96,7 @@ def test_the_closed_interval_is_the_usual_one(run):
     assert intervals.closed.half_width < intervals.images.half_width < intervals.classes.half_width
     for kind in KINDS:
         interval = getattr(intervals, kind)
-        assert interval.mean == intervals.closed.mean
+        assert interval.estimate == intervals.closed.estimate
     assert all(interval.target == target for target, interval in intervals.by_target.items())
     assert [*intervals.by_target.values()] == [getattr(intervals, kind) for kind in KINDS]
 
@@ -369,7 +369,7 @@ def test_tasks_kept_apart_against_all_tasks_without_each_group(spanning, steps):
         support, query, right = (array[drawn_tasks] for array in tasks)
         kin = dict(groups=groups, group_disjoint=True, transductive=steps > 0)
         intervals = three_intervals(right, support, query, labels, **kin)
-        assert intervals.closed.mean == pytest.approx(mean, abs=0.01)
+        assert intervals.closed.estimate == pytest.approx(mean, abs=0.01)
         estimates.append(intervals.image_variance)
     assert estimates == pytest.approx(truths, rel=0.06)
     assert sum(estimates) == pytest.approx(sum(truths), rel=0.03)
@@ -436,7 +436,7 @@ def test_bounds_are_those_that_are_given(run):
     assert percent.images.bounds == percent.classes.bounds == (0, 100)
     assert shares.classes.low == pytest.approx(percent.classes.low / 100)
     without = three_intervals(values, *places).images
-    assert without.bounds is None and without.high == without.mean + without.half_width
+    assert without.bounds is None and without.high == without.estimate + without.half_width
     from_tasks = jackknife_influence(values.mean(axis=1), places[0], places[2])
     assert from_tasks.intervals(bounds=(0, 100)).images.bounds == (0, 100)
     with refuses("mean = .*; 0 to 1 is allowed"):
@@ -467,10 +467,10 @@ def test_images_of_classes_that_no_task_holds_do_not_matter(function, is_disjoin
         ).intervals()
 
     for first, second in zip(*(map(vars(intervals(extra)).get, KINDS) for extra in (0, 7))):
-        assert (first.mean, first.half_width, first.df) == pytest.approx(
-            (second.mean, second.half_width, second.df)
+        assert (first.estimate, first.half_width, first.df) == pytest.approx(
+            (second.estimate, second.half_width, second.df)
         )
-        assert first.n_tasks == second.n_tasks and np.isfinite(first.half_width)
+        assert first.n == second.n and np.isfinite(first.half_width)
 
 
 BAD_TASKS = [

@@ -220,9 +220,7 @@ def test_every_estimate_with_two_ends_is_an_interval():
 
 
 def test_given_ends_are_kept():
-    interval = Interval.from_ends(
-        0.99, 0.95, 0.999, confidence_level=0.9, n_tasks=50, target="new items"
-    )
+    interval = Interval.from_ends(0.99, 0.95, 0.999, confidence_level=0.9, n=50, target="new items")
     assert (interval.low, interval.high) == (0.95, 0.999) and not interval.few_errors
     assert f"{interval}" == "0.990 (0.950 to 0.999)" and f"{interval:.0%}" == "99% (95% to 100%)"
 

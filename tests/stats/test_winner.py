@@ -13,8 +13,8 @@ from fslcore.stats import chosen
 def ends(winner):
     return np.array(
         [
-            winner.observed.mean,
-            winner.corrected.mean,
+            winner.observed.estimate,
+            winner.corrected.estimate,
             winner.corrected.low,
             winner.corrected.high,
             winner.observed.half_width,
@@ -61,9 +61,9 @@ def test_equal_means_have_the_quantiles_of_the_largest_of_normal_variables(metho
         )[0]
 
     off_below = share_below(-winner.observed.half_width)
-    off_above = 1 - share_below(winner.observed.mean - winner.corrected.low)
+    off_above = 1 - share_below(winner.observed.estimate - winner.corrected.low)
     assert off_above == pytest.approx(max(0.045 - off_below, 0.025), abs=0.005)
-    assert share_below(winner.observed.mean - winner.corrected.mean) == pytest.approx(
+    assert share_below(winner.observed.estimate - winner.corrected.estimate) == pytest.approx(
         0.5, abs=0.005
     )
     assert winner.corrected.high == pytest.approx(70 + 1.96, abs=0.001)
@@ -75,16 +75,16 @@ def test_it_is_continuous_where_means_tie(rho):
     covariance = correlated(3, rho)
     gaps = [0.0, 1e-9, 1e-4, 0.01, 0.1, 0.3, 1.0, 2.0, 4.0]
     found = [stats.winner_interval([50.0, 50.0 - gap, 40], covariance) for gap in gaps]
-    lows, estimates = [[getattr(w.corrected, name) for w in found] for name in ("low", "mean")]
+    lows, estimates = [[getattr(w.corrected, name) for w in found] for name in ("low", "estimate")]
     assert np.diff(lows).min() > -1e-3 and np.diff(estimates).min() > -1e-3
     assert np.abs(np.diff(lows)[:3]).max() < 0.02
     assert np.abs(np.diff(estimates)[:3]).max() < 0.02
     for winner in found:
-        assert winner.corrected.low <= winner.observed.mean - winner.observed.half_width
+        assert winner.corrected.low <= winner.observed.estimate - winner.observed.half_width
         assert (
             winner.corrected.low
-            < winner.corrected.mean
-            <= winner.observed.mean
+            < winner.corrected.estimate
+            <= winner.observed.estimate
             < winner.corrected.high
         )
 
@@ -97,7 +97,7 @@ def test_ties_of_equal_tasks_in_another_order():
         < winner.corrected.low
         < 44
         < 46
-        < winner.corrected.mean
+        < winner.corrected.estimate
         < 49
         < 55
         < winner.corrected.high
@@ -123,7 +123,7 @@ def test_ties_and_what_does_not_vary():
     bounded = stats.winner_interval(np.full((3, 100), 80.0), bounds=(0, 100))
     assert 70 < bounded.corrected.low < 80 < bounded.corrected.high < 82
     tied = stats.winner_interval([1.0, 1.0], np.eye(2))
-    assert tied.corrected.low < tied.corrected.mean < 1 and np.isfinite(ends(tied)).all()
+    assert tied.corrected.low < tied.corrected.estimate < 1 and np.isfinite(ends(tied)).all()
     fixed = stats.winner_interval([3.0, 1.0], np.diag([1.0, 0.0]))
     assert fixed.corrected.low < 3 < fixed.corrected.high < 3 + 2.1
 
@@ -153,10 +153,15 @@ def test_it_holds_the_truth_as_often_as_said(methods, naive, rho, spread):
     for x in rng.multivariate_normal(true, covariance, 1000):
         winner = stats.winner_interval(x, covariance)
         truth = true[winner.method]
-        off = winner.observed.mean - truth
+        off = winner.observed.estimate - truth
         is_inside = winner.corrected.low <= truth <= winner.corrected.high
         outcomes.append(
-            [is_inside, winner.corrected.mean <= truth, off, abs(off) <= winner.observed.half_width]
+            [
+                is_inside,
+                winner.corrected.estimate <= truth,
+                off,
+                abs(off) <= winner.observed.half_width,
+            ]
         )
     inside, below, off, naive_inside = np.mean(outcomes, axis=0)
     assert 0.95 - 3 * 0.0069 < inside < 0.975

@@ -166,7 +166,7 @@ def excesses(
                     "methods": count,
                     "correlation": correlation,
                     "gain": gain,
-                    "simulated": found.mean,
+                    "simulated": found.estimate,
                     "low": found.low,
                     "high": found.high,
                     "expected": expected_excess(truths, errors),

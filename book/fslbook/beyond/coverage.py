@@ -80,7 +80,7 @@ def replicates(
 def ends(interval: stats.Interval, unit: float = 1) -> dict[str, float]:
     """Number of tasks, mean, low and high of an interval, the last three times ``unit``."""
     low, high = unit * interval.low, unit * interval.high
-    return {"tasks": interval.n_tasks, "mean": unit * interval.mean, "low": low, "high": high}
+    return {"tasks": interval.n, "mean": unit * interval.estimate, "low": low, "high": high}
 
 
 def _row(

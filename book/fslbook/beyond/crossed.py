@@ -493,7 +493,7 @@ def in_rows(replays: dict[str, Replay], method: str, level: float, **chosen) -> 
         for kind, r in zip(
             SERIES.values(), (naive, result.supports, result.items, result.both), strict=True
         ):
-            rows.append((name, kind, r.mean, r.half_width, r.low, r.high))
+            rows.append((name, kind, r.estimate, r.half_width, r.low, r.high))
     return pd.DataFrame(rows, columns=["panel", "row", "mean", "width", "low", "high"])
 
 

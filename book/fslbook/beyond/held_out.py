@@ -142,7 +142,7 @@ def _differences(
         squares = np.array([a.standard_error, b.standard_error]) ** 2
         df = squares.sum() ** 2 / (squares**2 / [min(a.df, 1e9), min(b.df, 1e9)]).sum()
         error = np.sqrt(squares.sum())
-        yield {"interval": name, "difference": a.mean - b.mean, "error": error, "df": df}
+        yield {"interval": name, "difference": a.estimate - b.estimate, "error": error, "df": df}
 
 
 def _intervals(

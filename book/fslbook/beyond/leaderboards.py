@@ -365,7 +365,7 @@ def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.Da
         ):
             winner = stats.winner_interval(means, np.diag(variances), bounds=(0, 100))
             row |= {
-                f"estimate{suffix}": winner.corrected.mean,
+                f"estimate{suffix}": winner.corrected.estimate,
                 f"low{suffix}": winner.corrected.low,
                 f"high{suffix}": winner.corrected.high,
                 f"candidates{suffix}": may_be_best(means, variances).sum(),

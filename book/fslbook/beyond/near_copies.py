@@ -122,7 +122,7 @@ def rows(results: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
             "difference, new classes": gap.classes,
         }
         parts += [
-            dict(row=name, series=label, mean=i.mean, half_width=i.half_width)
+            dict(row=name, series=label, mean=i.estimate, half_width=i.half_width)
             for label, i in series.items()
         ]
     return pd.DataFrame(parts)
@@ -145,7 +145,7 @@ def table(results: dict[str, Both], level: float = 0.95) -> pd.DataFrame:
             "any group": f"{comparison['mixed'][1].mean():.2f}",
             "apart": f"{comparison['apart'][1].mean():.2f}",
             "copies": f"{comparison.copies(level):+.2f}",
-            "difference": f"{gap.closed.mean:+.2f}",
+            "difference": f"{gap.closed.estimate:+.2f}",
             "± these images": half(gap.closed.half_width),
             "± new groups": half(gap.images.half_width),
             "± new classes": half(gap.classes.half_width),

@@ -489,8 +489,8 @@ def run_sentence(found: RunIntervals, method: str, setting: str) -> str:
         }.items()
     ]
     return (
-        f"{method}: {closed.interval.mean:.1f} %, the mean of {closed.n_runs[0]} trainings on"
-        f" {closed.fixed.n_tasks:,} {setting}; {100 * closed.interval.confidence_level:g} % intervals:"
+        f"{method}: {closed.interval.estimate:.1f} %, the mean of {closed.n_runs[0]} trainings on"
+        f" {closed.fixed.n:,} {setting}; {100 * closed.interval.confidence_level:g} % intervals:"
         f" {', '.join(halves)}. One more training is expected within ± {one_more:.1f}"
         f" (these networks alone: ± {closed.fixed.half_width:.1f})."
     )

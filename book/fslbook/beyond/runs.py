@@ -176,7 +176,7 @@ def interval_table(by_learner: dict[str, RunIntervals]) -> pd.DataFrame:
             "± new runs, new classes": result.classes.interval,
         }
         rows[name] = {
-            "mean": f"{result.closed.interval.mean:.1f}",
+            "mean": f"{result.closed.interval.estimate:.1f}",
             **{label: half(r.half_width, 1) for label, r in halves.items()},
             "sd of runs": f"{result.closed.run_deviations[0]:.1f}",
             "another run": f"± {result.closed.prediction_half_width:.1f}",
@@ -283,7 +283,7 @@ def pairs(dataset: str, level: float = stats.DEFAULT_CONFIDENCE_LEVEL) -> pd.Dat
             {
                 "a": first,
                 "b": second,
-                "difference": round(result.closed.interval.mean, 9) + 0.0,
+                "difference": round(result.closed.interval.estimate, 9) + 0.0,
                 "fixed": result.closed.fixed,
                 "runs": result.closed.interval,
                 "paired": stats.new_run_interval(

@@ -20,7 +20,7 @@ def half(value: float, digits: int = 2) -> str:
 def series_rows(intervals: dict[str, Interval], **place: str) -> list[dict[str, object]]:
     """Rows for `fslbook.figures.forest`: a series per interval, without those that have no ends."""
     return [
-        dict(place, series=name, mean=interval.mean, low=interval.low, high=interval.high)
+        dict(place, series=name, mean=interval.estimate, low=interval.low, high=interval.high)
         for name, interval in intervals.items()
         if np.isfinite([interval.low, interval.high]).all()
     ]

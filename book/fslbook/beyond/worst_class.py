@@ -416,7 +416,7 @@ def measure_table(measured: pd.DataFrame) -> pd.DataFrame:
     )
     methods = _compared(measured)
     rows = {
-        (r.measure, name): {"mean": f"{r.result.closed.mean:.2f}"} | interval_cells(r.result)
+        (r.measure, name): {"mean": f"{r.result.closed.estimate:.2f}"} | interval_cells(r.result)
         for r, name in zip(measured.itertuples(), methods)
     }
     table = pd.DataFrame.from_dict(rows, orient="index")

@@ -227,9 +227,9 @@ class Evidence:
         same by the interval of the difference, as of other tasks, which demands less."""
         rows = {
             (d, estimator): (
-                r.mean - self.best_learner[d].mean,
-                r.mean - self.means.loc[d, "oracle"].mean(),
-                r.mean - self.chosen[d, "oracle"].mean,
+                r.estimate - self.best_learner[d].estimate,
+                r.estimate - self.means.loc[d, "oracle"].mean(),
+                r.estimate - self.chosen[d, "oracle"].estimate,
                 compare_by_overlap(r, self.best_learner[d]),
                 less(r, self.best_learner[d]).sign,
             )
@@ -251,7 +251,7 @@ class Evidence:
             if key[2] == "no"
         }
         rows = {
-            key: (tuned.mean - untuned.mean, compare_by_overlap(tuned, untuned))
+            key: (tuned.estimate - untuned.estimate, compare_by_overlap(tuned, untuned))
             for key, (tuned, untuned) in pairs.items()
         }
         return pd.DataFrame(rows, index=["difference", "verdict"]).T
@@ -272,7 +272,7 @@ class Evidence:
             noise, _ = largest(m, np.sqrt(m * (100 - m) / 75))
             printed = self.chosen[d, "oracle"]
             half_width = scipy_stats.norm.ppf(0.975) * sd / np.sqrt(self.episodes)
-            rows[d] = (printed.mean, printed.half_width, mean, half_width, noise)
+            rows[d] = (printed.estimate, printed.half_width, mean, half_width, noise)
         return pd.DataFrame(
             rows, index=["mean", "half_width", "unrelated", "unrelated_half_width", "noise"]
         ).T
@@ -543,7 +543,9 @@ def _unlikely_to_select(claimed, evidence):
 @CHECKS
 def _many_folds_select(claimed, evidence):
     many = ["leave-one-out", "bootstrap"]
-    means = pd.Series({k: r.mean for k, r in evidence.chosen.items() if k[1] != "oracle"}).unstack()
+    means = pd.Series(
+        {k: r.estimate for k, r in evidence.chosen.items() if k[1] != "oracle"}
+    ).unstack()
     ahead = means[many].min(axis=1) > means.drop(columns=many).max(axis=1)
     verdicts = {
         rival: _verdicts(

@@ -293,7 +293,7 @@ def _by(long, column, level):
     rows = []
     for key, part in long.groupby([*KEYS, "estimator"], sort=False):
         r = stats.closed_task_interval(part[column], level)
-        rows.append((*key, r.mean, r.half_width, r.n_tasks))
+        rows.append((*key, r.estimate, r.half_width, r.n))
     return pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "tasks"])
 
 
@@ -348,7 +348,7 @@ def paired(table: pd.DataFrame, names: Sequence[str], pair, level: float = 0.95)
     rows = []
     for (key, part), name in product(table.groupby(KEYS, sort=False), names):
         r = stats.paired_interval(*pair(part, name), level)
-        rows.append((*key, name, r.mean, r.half_width, r.p_value, r.n_tasks))
+        rows.append((*key, name, r.estimate, r.half_width, r.p_value, r.n))
     out = pd.DataFrame(rows, columns=[*KEYS, "estimator", "mean", "half_width", "p_value", "tasks"])
     sure = stats.holm(out["p_value"]) < 1 - level
     return out.assign(verdict=np.where(sure, np.sign(out["mean"]), 0).astype(int))

@@ -229,7 +229,7 @@ def optimism(table: pd.DataFrame, level: float = 0.95) -> pd.DataFrame:
         rows[dataset] = {
             "same half": same_half.mean(),
             "other half": other_half.mean(),
-            "difference": r.mean,
+            "difference": r.estimate,
             "half_width": r.half_width,
             "rank correlation": np.nan_to_num(rank_correlation(a, b)).mean(),
         }

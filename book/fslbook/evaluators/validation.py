@@ -129,9 +129,9 @@ def errors(
         rows[name] = {
             "error": mine.mean(),
             "bias": 100 * (estimates[name] - truth).mean(),
-            "less": saved.mean,
+            "less": saved.estimate,
             "half_width": saved.half_width,
-            "share": 100 * saved.mean / size[reference].mean(),
+            "share": 100 * saved.estimate / size[reference].mean(),
         }
     return pd.DataFrame(rows).T
 

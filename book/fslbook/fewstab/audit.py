@@ -267,7 +267,7 @@ class Evidence:
             {
                 "without": base,
                 "with": remedied,
-                "difference": change.map(lambda r: r.mean),
+                "difference": change.map(lambda r: r.estimate),
                 "verdict": remedied.combine(base, compare_by_overlap),
                 "less": change.map(lambda r: r.sign),
             }

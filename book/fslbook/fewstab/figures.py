@@ -243,7 +243,7 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
     for ax, (title, intervals) in zip(axes[:, 0], panels.items()):
         by_learner = intervals.groupby(level="learner", sort=False)
         for look, line, (learner, part) in zip(LOOKS, cycle(LINES), by_learner):
-            ends = [r.mean for r in part], [r.half_width for r in part]
+            ends = [r.estimate for r in part], [r.half_width for r in part]
             style = look | dict(linestyle=line, capsize=3, label=learner)
             ax.errorbar(part.index.get_level_values("bias"), *ends, **style)
         lowest = min(0, ax.get_ylim()[0])

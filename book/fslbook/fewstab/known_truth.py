@@ -363,7 +363,7 @@ def _forest_rows(table, names, placed):
     for key, intervals in table.iterrows():
         for column, name in names.items():
             interval = intervals[column]
-            rows.append((*placed(key), name, interval.mean, interval.half_width))
+            rows.append((*placed(key), name, interval.estimate, interval.half_width))
     return pd.DataFrame(rows, columns=["panel", "row", "series", "mean", "half_width"])
 
 
@@ -441,7 +441,7 @@ def _gap_and_parts(runs, level):
         row[name] = stats.paired_interval(worst[easy], worst[hard], level)
     row["Acc-R"] = stats.closed_task_interval(mean["R"], level)
     row["mean gap"] = stats.paired_interval(mean["R"], mean["A"], level)
-    row["relative"] = row["gap"].mean / row["wAcc-R"].mean
+    row["relative"] = row["gap"].estimate / row["wAcc-R"].estimate
     row["tasks"] = worst["R"] - worst["A"]
     row["seeds"] = _mean_differences(by_seed["R"], by_seed["A"])
     return row
@@ -736,4 +736,4 @@ def _by_keys(rows, names):
 
 
 def _mean(value):
-    return value.mean if isinstance(value, stats.Interval) else value
+    return value.estimate if isinstance(value, stats.Interval) else value

@@ -71,7 +71,9 @@ def on_own_data(
 def _long(table: pd.DataFrame) -> pd.DataFrame:
     """A table of intervals in long form: its index, metric (the column), mean and half_width."""
     rows = [
-        (*key, metric, r.mean, r.half_width) for metric in table for key, r in table[metric].items()
+        (*key, metric, r.estimate, r.half_width)
+        for metric in table
+        for key, r in table[metric].items()
     ]
     return pd.DataFrame(rows, columns=[*table.index.names, "metric", "mean", "half_width"])
 

@@ -449,7 +449,7 @@ def parts(sets: Sequence[str], names: Sequence[str], **options) -> pd.DataFrame:
                     "panel": known_as(dataset),
                     "row": LEARNER_TITLES[name],
                     "series": series,
-                    "mean": gap[part].mean,
+                    "mean": gap[part].estimate,
                     "half_width": gap[part].half_width,
                 }
             )
@@ -649,7 +649,7 @@ def ranks(
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
     """The middles of a table of intervals."""
-    return table.map(attrgetter("mean"))
+    return table.map(attrgetter("estimate"))
 
 
 def with_printed(
@@ -738,7 +738,7 @@ def _growth(gaps, unit, fewest_shots, most_shots):
     shots = [fewest_shots, most_shots]
     middle, half = (
         (gaps.map(attrgetter(name)) / unit).unstack("shots")[shots].dropna()
-        for name in ("mean", "half_width")
+        for name in ("estimate", "half_width")
     )
     difference = middle[most_shots] - middle[fewest_shots]
     noise = np.hypot(half[most_shots], half[fewest_shots])

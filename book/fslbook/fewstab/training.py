@@ -283,7 +283,7 @@ def accuracies(
             options["tasks"] = image_tasks if reads_images(learner) else tasks
             result = evaluation.evaluate_setting(dataset, backbone, learner, shots=count, **options)
             interval = closed_task_interval(result.accuracy, level)
-            rows.append((name, dataset, count, backbone, interval.mean, interval.half_width))
+            rows.append((name, dataset, count, backbone, interval.estimate, interval.half_width))
     return pd.DataFrame(rows, columns=ACCURACIES)
 
 

@@ -82,7 +82,7 @@ class Evidence:
                         a,
                         b,
                         *verdicts,
-                        intervals[*a, "open"].mean - intervals[*b, "open"].mean,
+                        intervals[*a, "open"].estimate - intervals[*b, "open"].estimate,
                     )
                 )
         return pd.DataFrame(rows, columns=["dataset", "a", "b", "closed", "open", "difference"])

@@ -80,7 +80,7 @@ def intervals(
     rows = []
     for key, part in results.groupby(["dataset", "backbone", "learner", "sampling"], sort=False):
         r = make[key[3]](part["accuracy"], level)
-        rows.append((*key, r.mean, r.half_width, r.n_tasks))
+        rows.append((*key, r.estimate, r.half_width, r.n))
     columns = ["dataset", "backbone", "learner", "sampling", "mean", "half_width", "n_tasks"]
     table = pd.DataFrame(rows, columns=columns)
     names = table["dataset"].unique()
@@ -424,7 +424,7 @@ def paired_differences(results: pd.DataFrame, pairs: Iterable, level: float = 0.
         per_task = methods(part, dataset, "open")
         for a, b in ((a, b) for a, b in pairs if a in per_task and b in per_task):
             r = stats.paired_interval(*common(per_task[a], per_task[b]), level)
-            rows.append((dataset, shots, *a, *b, r.mean, r.half_width, r.n_tasks))
+            rows.append((dataset, shots, *a, *b, r.estimate, r.half_width, r.n))
     return pd.DataFrame(rows, columns=[*PAIR_KEYS, "mean", "half_width", "n_tasks"])
 
 

@@ -116,7 +116,7 @@ def weighted_interval(accuracies: ndarray, weights: ndarray, level: float) -> In
     Examples
     --------
     >>> r = weighted_interval(np.array([0.7, 0.8, 0.75, 0.85]), np.array([1, 2, 1, 2]), 0.95)
-    >>> round(r.mean, 4), round(r.half_width, 4), round(r.df, 1)
+    >>> round(r.estimate, 4), round(r.half_width, 4), round(r.df, 1)
     (0.7917, 0.1038, 2.6)
     """
     count = len(accuracies)
@@ -158,7 +158,7 @@ def regression_interval(
     --------
     >>> cheap = np.array([0.5, 0.6, 0.5, 0.7, 0.6, 0.6, 0.4, 0.5])
     >>> r = regression_interval(np.array([0.7, 0.8, 0.75, 0.9]), cheap[:4], cheap, 0.95)
-    >>> round(r.mean, 4), round(r.half_width, 4), r.df
+    >>> round(r.estimate, 4), round(r.half_width, 4), r.df
     (0.7659, 0.135, 2)
     """
     count = len(accuracies)

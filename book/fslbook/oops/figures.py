@@ -177,7 +177,7 @@ def margins(tested: dict[str, Equivalence]) -> plt.Figure:
         labels = {text.get_label() for text in ax.lines}
         ax.hlines(row, test.difference.low, test.difference.high, color=colour, linewidth=2)
         ax.plot(
-            test.difference.mean,
+            test.difference.estimate,
             row,
             marker,
             color=colour,

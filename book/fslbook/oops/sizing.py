@@ -151,8 +151,8 @@ def _trials(labels, ready, seeds, size, **shape) -> Iterator[tuple]:
 def _spread(accuracy: ndarray) -> tuple:
     """T, variance and fourth central moment of the mean, and half-width of the open interval."""
     interval = stats.open_task_interval(accuracy)
-    t, square = interval.n_tasks, accuracy.var(ddof=1)
-    fourth = ((accuracy - interval.mean) ** 4).mean() * (t / (t - 1)) ** 2
+    t, square = interval.n, accuracy.var(ddof=1)
+    fourth = ((accuracy - interval.estimate) ** 4).mean() * (t / (t - 1)) ** 2
     return t, square / t, fourth / t**2, interval.half_width
 
 

@@ -35,7 +35,7 @@ def path(
         so_far = differences[:tasks]
         usual = stats.closed_task_interval(so_far, level)
         anytime = stats.confidence_sequence(so_far, bounds=(-100, 100), confidence_level=level)
-        rows.append((tasks, usual.mean, usual.half_width, anytime.low, anytime.high))
+        rows.append((tasks, usual.estimate, usual.half_width, anytime.low, anytime.high))
     return pd.DataFrame(rows, columns=["tasks", "mean", "half", "low", "high"])
 
 

@@ -23,7 +23,10 @@ CODE = re.compile(
 )
 FOLDER = re.compile(r'\bDATA((?: / "[\w-]+")+)')
 # What a module imports by names of the catalogue, which no statement shows.
-BY_NAME = {"fslcore.learners.registry": "fslbook.learners"}
+BY_NAME = {
+    "fslcore.datasets.loading": "fslbook.coloured_glyphs",
+    "fslcore.learners.registry": "fslbook.learners",
+}
 BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 NO_DATA = {
     ".py",

@@ -1,12 +1,13 @@
-"""Names of backbones, learners and networks, without importing torch, so that a command line is checked at once.
+"""Names of backbones, learners and networks, and of data sets of other packages, without importing torch: a command
+line is checked at once.
 
 The objects behind the names are defined elsewhere; the tests keep both consistent.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import InputError
 from .paths import DATA
@@ -51,6 +52,60 @@ def register_learners(entries: Mapping[str, LearnerEntry]) -> None:
         if existing != entry:
             raise InputError(f"learner = {name}; {existing.place} has this name")
     registered_learners.update(entries)
+
+
+class DatasetEntry(NamedTuple):
+    """A data set of another package that is made from an embedded one, and known by a name.
+
+    Attributes
+    ----------
+    place : str
+        ``module:function``, where the function takes a domain or None, ``split`` and the settings, and
+        returns `Images` named as they were asked for.
+    embedded : str
+        The embedded data set whose splits and domains it has.
+    settings : mapping
+        What may follow the name, as in ``NAME?seed=1``: how each value is read from its text.
+    """
+
+    place: str
+    embedded: str
+    settings: Mapping[str, Callable[[str], Any]]
+
+
+_registered_datasets: dict[str, DatasetEntry] = {}
+
+
+def register_datasets(entries: Mapping[str, DatasetEntry]) -> None:
+    """Let data sets of another package be found by name, by `fslcore.datasets.load` and the like.
+
+    The command ``fslcore`` finds those that an entry point of the group ``fslcore.datasets`` names: a
+    mapping like this one.
+
+    Raises
+    ------
+    InputError
+        A name that another data set has.
+    """
+    for name, entry in entries.items():
+        existing = _registered_datasets.get(name, entry)
+        if existing != entry:
+            raise InputError(f"dataset = {name}; {existing.place} has this name")
+    _registered_datasets.update(entries)
+
+
+def registered_datasets() -> dict[str, DatasetEntry]:
+    """The data sets of other packages by name: of those that are imported, and of entry points."""
+    _register_entry_points()
+    return _registered_datasets
+
+
+@cache
+def _register_entry_points() -> None:
+    from importlib.metadata import entry_points  # late: it reads the metadata of all packages
+
+    for point in entry_points(group="fslcore.datasets"):
+        register_datasets(point.load())
 
 
 def reads_images(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""Names of learners, trainings, captioners and estimators, without importing torch or spaCy."""
+"""Names of learners, data sets, trainings, captioners and estimators, without importing torch or spaCy."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from fslcore.catalogue import (
     PLAIN,
     UNLABELLED,
     USER_CHECKPOINT,
+    DatasetEntry,
     LearnerEntry,
     learner_title,
 )
@@ -18,6 +19,7 @@ from fslcore.errors import InputError, choice
 __all__ = [
     "CAPTIONERS",
     "COMPOUNDS",
+    "DATASETS",
     "ESTIMATORS",
     "FACTS",
     "LEARNERS",
@@ -52,6 +54,14 @@ LEARNERS = {
     "sib-ifsl": LearnerEntry("SIB + IFSL", "fslbook.learners:SIBIFSL", transductive=True),
     "tip-adapter": LearnerEntry("Tip-Adapter", "fslbook.learners:TipAdapter"),
     "text-probe": LearnerEntry("LR from names", "fslbook.learners:TextProbe"),
+}
+#: Data sets of the chapters, beside those of the library.
+DATASETS = {
+    "coloured": DatasetEntry(
+        "fslbook.coloured_glyphs:load_coloured",
+        embedded="glyphs",
+        settings={"per_class": int, "bias": float, "seed": int, "ink": str},
+    )
 }
 #: Printed names of all learners and of trainings of a backbone, by their names here.
 LEARNER_TITLES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from .options import (
     completing,
     count_of,
     dataset_of,
+    datasets_named,
     name_of,
     number_of,
     part_of,
@@ -45,6 +47,7 @@ BOOK_COMMANDS = (
     "run",
     "train",
 )  # commands of the other program
+BOOK_DATASETS = ("coloured",)  # data sets that the other package makes
 BOOK_LEARNERS = {  # learners of the other program, and their classes
     "anil": "ANIL",
     "boil": "BOIL",
@@ -96,6 +99,20 @@ def learner_of(text: str) -> object:
         place = f"fslbook.learners:{BOOK_LEARNERS[text]}"
         raise InputError(f"learner = {text}; it is a learner of fslbook, typed as {place}")
     return name_of("learner", lambda: [*catalogue.LEARNERS], classes=True)(text)
+
+
+def named_dataset(check: Callable[[str], object]) -> Callable[[str], object]:
+    """The check of a data set's name; it says where one of the other package is."""
+
+    def read(text: str) -> object:
+        name = re.split("[/?]", text)[0]
+        if name in BOOK_DATASETS and name not in catalogue.registered_datasets():
+            raise InputError(
+                f"dataset = {text}; it is a data set of fslbook, which is not installed here"
+            )
+        return check(text)
+
+    return completing(datasets_named, read)
 
 
 def _list_command(command: Callable[..., Any]) -> None:
@@ -303,7 +320,7 @@ def _evaluation_commands(command: Callable[..., Any]) -> None:
     add = command("evaluate", evaluate.evaluate, computes=True, extra="evaluate")
     add(
         "dataset",
-        type=dataset_of("novel"),
+        type=named_dataset(dataset_of("novel")),
         help="a name from fslcore list, folder:PATH or features:PATH",
     )
     add("backbone", **BACKBONE | {"help": f"{BACKBONE['help']}; none for features:PATH"})
@@ -374,7 +391,7 @@ def _evaluation_commands(command: Callable[..., Any]) -> None:
     add("--json", **JSON)
 
     add = command("features", commands.features, computes=True, extra="evaluate")
-    add("dataset", **DATASET)
+    add("dataset", **DATASET | {"type": named_dataset(str)})
     add("backbone", **BACKBONE)
     add("--split", **SPLIT)
     add("--size", **SIZE)

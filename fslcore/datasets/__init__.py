@@ -6,7 +6,6 @@ from .listing import cards
 from .loading import check_name, fetchable, load, names, path_forms
 
 if TYPE_CHECKING:
-    from .coloured import load_coloured
     from .embedded import load_embedded
     from .folder import load_folder
     from .images import Images
@@ -19,7 +18,6 @@ __all__ = [
     "check_name",
     "fetchable",
     "load",
-    "load_coloured",
     "load_embedded",
     "load_folder",
     "names",
@@ -31,13 +29,12 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     # On first use: `fslcore list` needs no pandas, Pillow or pyarrow.
-    from .coloured import load_coloured
     from .embedded import load_embedded
     from .folder import load_folder
     from .images import Images
     from .source import Source
 
-    late = (Images, Source, load_coloured, load_embedded, load_folder)
+    late = (Images, Source, load_embedded, load_folder)
     return {public.__name__: public for public in late}[name]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import sources
+from ..catalogue import registered_datasets
 from ..errors import InputError, suggestion, whole
 from ..paths import at_home
 from .listing import PARTED_RELEASES, READERS, cards
@@ -28,9 +30,8 @@ def _colour(ground: str) -> str:
 
 
 SETTINGS: dict[
-    str, dict[str, Callable[[str], Any]]
+    str, Mapping[str, Callable[[str], Any]]
 ] = {  # after a question mark: settings of the readers
-    "coloured": {"per_class": int, "bias": float, "seed": int, "ink": str},
     "folder": {"ground": _colour, "white": float},
     "cub": {"splits": str},
     "meta-album": {"test_set": int},
@@ -57,9 +58,12 @@ def reader(name: str) -> Callable[..., Images]:
 
 
 def names(split: str = "novel") -> list[str]:
-    """Names of the embedded data sets and, for several domains, NAME/DOMAIN."""
+    """Names of the embedded data sets, and of those that other packages make from them; for several
+    domains, NAME/DOMAIN.
+    """
     splits = {name: card["splits"] for name, card in cards().items()}
-    splits["coloured"] = splits["glyphs"]
+    for name, entry in registered_datasets().items():
+        splits[name] = splits[entry.embedded]
     names = []
     for name, domains_by_split in sorted(splits.items()):
         domains = domains_by_split.get(split, {})
@@ -148,8 +152,7 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
     ``dtd`` and the other names of `fetchable` are data sets brought by ``fslcore fetch``; they have
     the same content and digest as ``dtd:PATH``.
 
-    ``coloured?per_class=200&bias=0.5`` sets arguments of `load_coloured`,
-    ``folder:PATH?ground=black`` the background for transparent images in `load_folder`, and
+    ``folder:PATH?ground=black`` sets the background for transparent images in `load_folder`, and
     ``folder:PATH?white=4095`` the white level of deep images; ``cub:PATH?splits=meta-dataset``,
     ``meta-album:PATH?test_set=0``, ``quickdraw:PATH?per_class=1000`` and ``food101:PATH?part=test``
     select the split, set or images of a release.
@@ -174,7 +177,6 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
         images than `fslcore.sources` lists; and as for the reader.
     """
     # Late: with pandas, Pillow and pyarrow.
-    from .coloured import load_coloured
     from .embedded import load_embedded
     from .folder import SIZES, load_folder
 
@@ -196,9 +198,16 @@ def load(spec: str, split: str = "novel", size: int | None = None) -> Images:
             f"size = {size}; the pixels of {path} are fixed; {', '.join(path_forms())} take a size"
         )
     name, _, domain = str(path).partition("/")
-    if name == "coloured":
-        return load_coloured(domain or None, split=split, **settings)
+    if name in registered_datasets():
+        return _function_of(name)(domain or None, split=split, **settings)
     return load_embedded(name, split=split, domain=domain or None)
+
+
+def _function_of(name: str) -> Callable[..., Images]:
+    """The function that makes a registered data set; its module is imported when it is first asked for."""
+    module, _, attribute = registered_datasets()[name].place.partition(":")
+    function: Callable[..., Images] = getattr(import_module(module), attribute)
+    return function
 
 
 def _check_counts(images: Images, spec: str, split: str) -> None:
@@ -221,20 +230,19 @@ def _settings(spec: str) -> tuple[str, Settings]:
     """Name and settings of ``NAME?KEY=VALUE&KEY=VALUE``; a path may contain a question mark."""
     has_path = ":" in spec
     name, mark, query = spec.rpartition("?") if has_path else spec.partition("?")
-    allowed = SETTINGS.get(name.partition(":" if has_path else "/")[0], {})
+    kind = name.partition(":" if has_path else "/")[0]
+    allowed = SETTINGS.get(kind, {})
+    if not has_path and kind in registered_datasets():
+        allowed = registered_datasets()[kind].settings
     first, equals, _ = query.partition("=")
     if not mark or (has_path and first not in allowed):
         # A path, unless the text before the question mark is one.
         if mark and equals and allowed and not _is_folder(spec) and _is_folder(name):
             raise _unknown(spec, first, allowed)
         return spec, {}
-    if not allowed and name in READERS:
-        raise InputError(f"dataset = {spec}; {name} takes no settings")
     if not allowed:
-        raise InputError(
-            f"dataset = {spec}; only coloured takes settings ({', '.join(SETTINGS['coloured'])})"
-        )
-    settings = {}
+        raise InputError(f"dataset = {spec}; {name} takes no settings")
+    settings: Settings = {}
     for part in query.split("&"):
         key, _, value = part.partition("=")
         if key not in allowed:

@@ -12,10 +12,10 @@ from refusal import refuses
 from fslbook import attributes, notebooks
 from fslbook.attributes import Attributes
 from fslbook.biased_tasks import sample_biased
+from fslbook.coloured_glyphs import COLOURS
 from fslbook.fewstab import known_truth
 from fslcore import datasets, evaluation
 from fslcore.datasets.bank import Bank
-from fslcore.datasets.coloured import COLOURS
 from fslcore.errors import InputError
 from fslcore.evaluation import methods
 from fslcore.models import backbones

@@ -1,6 +1,7 @@
 """What holds for both commands, ``fslcore`` and ``fslbook``."""
 
 import argparse
+import importlib.metadata
 import os
 import shlex
 import subprocess
@@ -10,8 +11,8 @@ import pytest
 from refusal import says_in_one_line
 
 from fslbook import cli as book
-from fslbook.catalogue import LEARNERS
-from fslcore import datasets
+from fslbook.catalogue import DATASETS, LEARNERS
+from fslcore import catalogue, datasets
 from fslcore.cli import app
 from fslcore.cli.options import REPLACED
 from fslcore.errors import InputError, warn
@@ -46,6 +47,46 @@ def test_a_learner_of_the_other_program_is_refused_with_the_words_to_type(name, 
     assert app.main(["evaluate", "fashion", "glyph-conv", "--learners", name]) == 2
     out, err = capsys.readouterr()
     assert out == "" and says_in_one_line(err, f"learner = {name}", f"typed as {places[name]}")
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Data sets of no package; and what installs a package with an entry point."""
+
+    def package(entry):
+        metadata = tmp_path / "other-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+        (metadata / "entry_points.txt").write_text(f"[fslcore.datasets]\nother = {entry}\n")
+        catalogue._register_entry_points.cache_clear()
+
+    def found(group):
+        packages = importlib.metadata.distributions(path=[str(tmp_path)])
+        return [point for p in packages for point in p.entry_points.select(group=group)]
+
+    monkeypatch.setattr(catalogue, "_registered_datasets", {})
+    monkeypatch.setattr(importlib.metadata, "entry_points", found)
+    catalogue._register_entry_points.cache_clear()
+    yield package
+    catalogue._register_entry_points.cache_clear()
+
+
+def test_a_data_set_of_another_package_is_found_by_its_entry_point(install, capsys):
+    assert set(app.BOOK_DATASETS) == set(DATASETS)
+    command = ["evaluate", "coloured/hebrw", "glyph-conv"]
+    assert app.main(command) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and says_in_one_line(
+        err, "dataset = coloured/hebrw", "of fslbook, which is not"
+    )
+    assert app.main(["list", "datasets"]) == 0
+    assert "coloured" not in capsys.readouterr().out
+    install("fslbook.catalogue:DATASETS")
+    assert app.main(command) == 2
+    assert says_in_one_line(capsys.readouterr().err, "did you mean 'coloured/hebrew'")
+    assert app.main(["list", "datasets"]) == 0
+    assert "coloured/hebrew" in capsys.readouterr().out
+    assert datasets.load("coloured/hebrew?per_class=1").counts.max() == 1
 
 
 def test_the_help_on_each_output_says_what_happens_to_a_file_there():

@@ -178,7 +178,9 @@ def test_the_wheel_holds_every_module_and_what_comes_with_them_and_nothing_else(
     expected |= {f"fslbook/_shipped/{p.relative_to(ROOT).as_posix()}" for p in shipped}
     assert names == expected and "fslcore/py.typed" in names
     scripts = {f"{name} = {name}.__main__:main" for name in ("fslbook", "fslcore")}
-    assert set(entries.strip().splitlines()) == {"[console_scripts]", *scripts}
+    data_sets = {"[fslcore.datasets]", "fslbook = fslbook.catalogue:DATASETS"}
+    lines = {line for line in entries.splitlines() if line}
+    assert lines == {"[console_scripts]", *scripts, *data_sets}
     assert wheel.stat().st_size < 1.5e6
 
 

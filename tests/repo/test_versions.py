@@ -16,10 +16,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from fslbook import coloured_glyphs
 from fslbook.attributes import matrix, pixels
 from fslcore import learners
 from fslcore.catalogue import registered_learners
-from fslcore.datasets import Images, coloured, folder
+from fslcore.datasets import Images, folder
 from fslcore.models import backbone, backbones, features, text
 from fslcore.paths import ROOT
 
@@ -57,10 +58,10 @@ CODE = {
         [f"{MODELS}/text.py:names_embedded", f"{MODELS}/registry.py:_clip_text"],
     ),
     "coloured": (
-        "DRAWING in fslcore/datasets/coloured.py",
-        lambda: coloured.DRAWING,
+        "DRAWING in book/fslbook/coloured_glyphs.py",
+        lambda: coloured_glyphs.DRAWING,
         [
-            "fslcore/datasets/coloured.py:SIDE,COLOURS,TEXTURES,PLACES,load_coloured,_glyphs,_Drawings,_drawings,_placed,"
+            "book/fslbook/coloured_glyphs.py:SIDE,COLOURS,TEXTURES,PLACES,load_coloured,_glyphs,_Drawings,_drawings,_placed,"
             "_pattern"
         ],
     ),
@@ -212,9 +213,9 @@ def test_a_version_decides_its_key(monkeypatch, tmp_path):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, "other")
             assert backbones.feature_key(built, model) != before
-    digest_before = coloured.load_coloured("hebrew", per_class=2).digest
-    monkeypatch.setattr(coloured, "DRAWING", "coloured 0")
-    assert coloured.load_coloured("hebrew", per_class=2).digest != digest_before
+    digest_before = coloured_glyphs.load_coloured("hebrew", per_class=2).digest
+    monkeypatch.setattr(coloured_glyphs, "DRAWING", "coloured 0")
+    assert coloured_glyphs.load_coloured("hebrew", per_class=2).digest != digest_before
 
 
 if __name__ == "__main__":

@@ -25,7 +25,6 @@ from scipy import stats as scipy_stats
 from fslcore import datasets, evaluation, learners, stats
 from fslcore.datasets import Images
 from fslcore.datasets.bank import Bank
-from fslcore.datasets.coloured import COLOURS
 from fslcore.errors import InputError
 from fslcore.models import backbones
 from fslcore.paths import DATA
@@ -36,6 +35,7 @@ from .. import attributes
 from ..attributes import Attributes
 from ..biased_tasks import sample_biased
 from ..catalogue import LEARNER_TITLES
+from ..coloured_glyphs import COLOURS
 from ..estimation.ranks import rank_correlation
 from ..training import RECIPES
 
@@ -240,7 +240,7 @@ def random_supports(labels: np.ndarray, tasks: Tasks, *, seed: int = 0) -> Tasks
 
 
 def in_each_ink(dataset: str) -> list[Images]:
-    """Coloured glyphs drawn again in each of `fslcore.datasets.coloured.COLOURS`, all else
+    """Coloured glyphs drawn again in each of `fslbook.coloured_glyphs.COLOURS`, all else
     unchanged.
 
     Parameters

@@ -21,9 +21,10 @@ from fslbook.attributes import (
     matrix,
     pixels,
 )
+from fslbook.coloured_glyphs import load_coloured
 from fslbook.fewstab.detection import agreement, agreement_table, describe_table
 from fslcore import store
-from fslcore.datasets import Images, load, load_coloured
+from fslcore.datasets import Images, load
 from fslcore.errors import FslcoreWarning
 
 WORDS = st.lists(st.sets(st.sampled_from("abcdefg")), min_size=1, max_size=30)

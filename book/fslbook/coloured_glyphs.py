@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from ..errors import choice as checked_choice, number, whole
-from .embedded import decoded, embedded_table
-from .images import Images, OnDemand
+from fslcore.datasets.embedded import decoded, embedded_table
+from fslcore.datasets.images import Images, OnDemand
+from fslcore.errors import choice as checked_choice, number, whole
 
 __all__ = ["COLOURS", "TEXTURES", "load_coloured"]
 

@@ -138,6 +138,15 @@ BACKBONES = {
 }
 USER_CHECKPOINT = "trained"  # trained:FILE, any network in a checkpoint, which names it
 NETWORKS = ("conv4", "conv4-32", "conv4-map", "glyph-conv", "resnet12", "resnet12-map", "resnet18")
+SPLITS = ("novel", "validation", "base")  # of the classes of a data set
+SAMPLINGS = ("closed", "open")
+#: Words of the options of a report; beside them 'unknown', where nothing is said.
+REPORT_WORDS = {
+    "sampling": ("open", "closed"),
+    "seed": ("runs", "tasks"),
+    "separator": ("comma", "semicolon", "tab", "bar", "blanks"),
+    "decimal": (".", ","),
+}
 PRECISIONS = (
     "f32",
     "bf16",

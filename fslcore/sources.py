@@ -18,6 +18,7 @@ from typing import Any, TypeVar, get_origin, get_type_hints
 from urllib.parse import unquote, urlsplit
 
 from . import store
+from .catalogue import SPLITS
 from .errors import InputError, choice, reason, shown
 from .paths import at_home
 
@@ -284,7 +285,7 @@ def _counts(listed: object) -> dict[str, tuple[int, int | str]]:
     if not isinstance(listed, dict):
         raise InputError(f"counts = {listed!r}; numbers of classes and images by split are allowed")
     for split, numbers in listed.items():
-        choice("counts", split, ("novel", "validation", "base"))
+        choice("counts", split, SPLITS)
         if not re.fullmatch(r"\[\d+, (\d+|'\d+\.\dk')\]", repr(numbers)):
             raise InputError(
                 f"counts, {split}: {numbers!r}; [20, 12000] and [20, 12.0k] are allowed forms"

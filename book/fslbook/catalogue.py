@@ -24,6 +24,7 @@ __all__ = [
     "FACTS",
     "LEARNERS",
     "LEARNER_TITLES",
+    "NEAR_COPY_RULES",
     "RECIPES",
     "TRAINERS",
     "method_title",
@@ -80,6 +81,7 @@ TRAINERS = ("evaluators", "fewstab")  # papers whose own trainings are in `fslbo
 RECIPES = ("glyph-conv", *PLAIN, *EPISODIC, *UNLABELLED)
 CAPTIONERS = ("pixels", "vit-gpt2", "blip", "blip-large")
 FACTS = "facts:"  # begins the name of a source of attributes that consists of known facts
+NEAR_COPY_RULES = ("either", "both", "hash", "features")
 COMPOUNDS = ("parts", "whole")  # of captions: compounds and their parts, or compounds alone
 #: Estimators of a task's own accuracy: the paper's four, and others.
 ESTIMATORS = {

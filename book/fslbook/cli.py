@@ -17,7 +17,6 @@ from fslcore.cli.options import (
     REPLACED,
     SIZE,
     SPLIT,
-    SPLITS,
     Once,
     completing,
     count_of,
@@ -34,7 +33,7 @@ from fslcore.errors import InputError
 from fslcore.paths import check_folder, check_output
 
 from . import notebooks
-from .catalogue import CAPTIONERS, ESTIMATORS, LEARNERS, RECIPES, TRAINERS
+from .catalogue import CAPTIONERS, ESTIMATORS, LEARNERS, NEAR_COPY_RULES, RECIPES, TRAINERS
 from .paths import JUPYTER, PROFILES, RUNS, check_shipped
 
 OF_THE_LIBRARY = (
@@ -151,14 +150,14 @@ def _duplicates_command(command: Callable) -> None:
     add(
         "--splits",
         nargs="+",
-        choices=SPLITS,
+        choices=catalogue.SPLITS,
         action=Once,
         default=["novel"],
         help="searched together (novel)",
     )
     add(
         "--by",
-        choices=["either", "both", "hash", "features"],
+        choices=NEAR_COPY_RULES,
         default="either",
         help="what must be near: hash, features, both, either (either)",
     )

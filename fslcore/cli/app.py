@@ -147,7 +147,7 @@ def _result_commands(command: Callable[..., Any]) -> None:
     add_option = partial(add, default=argparse.SUPPRESS)
     add_option(
         "--sampling",
-        choices=["open", "closed"],
+        choices=catalogue.REPORT_WORDS["sampling"],
         help="how tasks were drawn: open, each image in one task at most",
     )
     add_option(
@@ -157,7 +157,7 @@ def _result_commands(command: Callable[..., Any]) -> None:
     )
     add_option(
         "--seed",
-        choices=["runs", "tasks"],
+        choices=catalogue.REPORT_WORDS["seed"],
         help="what a seed numbers: runs (trainings), or tasks (draws of tasks)",
     )
     add_option("--common", action="store_true", help="use only the tasks that all methods share")
@@ -182,10 +182,12 @@ def _result_commands(command: Callable[..., Any]) -> None:
     )
     add_option(
         "--separator",
-        choices=["comma", "semicolon", "tab", "bar", "blanks"],
+        choices=catalogue.REPORT_WORDS["separator"],
         help="what separates the cells of text",
     )
-    add_option("--decimal", choices=[".", ","], help="the decimal sign of text")
+    add_option(
+        "--decimal", choices=catalogue.REPORT_WORDS["decimal"], help="the decimal sign of text"
+    )
     _add_count(
         add_option,
         "--pool",
@@ -239,7 +241,7 @@ def _result_commands(command: Callable[..., Any]) -> None:
     )
     add(
         "--sampling",
-        choices=["closed", "open", "unknown"],
+        choices=[*catalogue.SAMPLINGS, "unknown"],
         default="unknown",
         help="closed: images are used again; open: each at most once (unknown; closed if --images "
         "are too few for --tasks open ones, which is said)",
@@ -338,7 +340,7 @@ def _evaluation_commands(command: Callable[..., Any]) -> None:
     add(
         "--samplings",
         nargs="+",
-        type=name_of("sampling", lambda: ["closed", "open"]),
+        type=name_of("sampling", lambda: [*catalogue.SAMPLINGS]),
         action=Once,
         help="closed: images are used again; open: each at most once (both; only closed for "
         ".jsonl)",

@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..catalogue import learner_title
+from ..catalogue import SAMPLINGS, learner_title
 from ..errors import InputError, warn, whole
 from ..recorder import ENDING
 from .options import check_backbone, files_in, values_of
@@ -321,7 +321,7 @@ def _check_output(options: argparse.Namespace) -> None:
     if is_recording:
         _check_recording(options)
     if options.samplings is None:
-        options.samplings = ["closed"] if is_recording else ["closed", "open"]
+        options.samplings = ["closed"] if is_recording else [*SAMPLINGS]
 
 
 def _check_recording(options: argparse.Namespace) -> None:

@@ -250,7 +250,6 @@ def values_of(options: argparse.Namespace, names: str) -> dict[str, Any]:
 
 REPLACED = "a file there is replaced, with a note"  # the end of the help on an output
 # Arguments that several commands have.
-SPLITS = ["novel", "validation", "base"]
 BACKBONE = dict(
     type=completing(catalogue.backbones), help="a name from fslcore list, or NAME:WEIGHTS_FILE"
 )
@@ -269,7 +268,7 @@ SIZE = dict(
     type=count_of("size", 8, 2048),
     help="pixels at which your own images are read (the model's own)",
 )
-SPLIT = dict(choices=SPLITS, default="novel", help="classes of the data set (novel)")
+SPLIT = dict(choices=catalogue.SPLITS, default="novel", help="classes of the data set (novel)")
 
 
 class PairsOf(argparse.Action):

@@ -38,12 +38,13 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
+from ..catalogue import SPLITS
 from ..errors import InputError, choice, shown, whole
 from ..paths import at_home, readable
 from .folder import SIZES, from_class_folders, from_files, is_junk
 from .images import Images, OnDemand
 from .papers import text_table
-from .splits import SPLITS, listed_splits, of_split
+from .splits import listed_splits, of_split
 
 __all__ = ["RELEASES", "Release", "load_quickdraw", "load_release"]
 

@@ -9,11 +9,10 @@ from typing import Any
 
 import yaml
 
+from ..catalogue import SPLITS
 from ..errors import InputError, suggestion
 
-__all__ = ["SPLITS", "listed_splits", "of_split"]
-
-SPLITS = ("novel", "validation", "base")
+__all__ = ["listed_splits", "of_split"]
 
 
 @cache

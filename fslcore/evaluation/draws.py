@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..catalogue import SAMPLINGS
 from ..datasets import Source
 from ..errors import choice
 from ..tasks import Tasks, sample_closed, sample_open
@@ -17,7 +18,7 @@ __all__ = ["check_sampling", "excluded_classes", "sample_tasks"]
 
 def check_sampling(sampling: str) -> None:
     """Raise `InputError` unless it is 'closed' or 'open'."""
-    choice("sampling", sampling, ("closed", "open"))
+    choice("sampling", sampling, SAMPLINGS)
 
 
 def sample_tasks(

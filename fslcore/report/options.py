@@ -6,15 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..catalogue import REPORT_WORDS
 from ..errors import InputError, choice, flag, number, shown, whole
 from ..stats import DEFAULT_CONFIDENCE_LEVEL
-
-CHOICES = {
-    "sampling": ("open", "closed", "unknown"),
-    "seed": ("runs", "tasks", "unknown"),
-    "separator": ("comma", "semicolon", "tab", "bar", "blanks", "unknown"),
-    "decimal": (".", ",", "unknown"),
-}
 
 UNITS = ("task", "item", "class", "seed", "run", "draw", "fold", "dataset", "support")
 TEXTS = {"reference": "the name of a method"}
@@ -108,8 +102,8 @@ class Options:
     shots: int | None = None
 
     def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            choice(name, getattr(self, name), allowed)
+        for name, words in REPORT_WORDS.items():
+            choice(name, getattr(self, name), (*words, "unknown"))
         flag("common", self.common)
         flag("lower_is_better", self.lower_is_better)
         flag("higher_is_better", self.higher_is_better)

@@ -1,5 +1,6 @@
 """Names that are known without importing torch are those of the classes and registries."""
 
+import argparse
 import subprocess
 import sys
 
@@ -7,8 +8,11 @@ from refusal import refuses
 
 import fslbook.catalogue
 from fslcore import catalogue, learners
+from fslcore.cli import app
 from fslcore.models import networks
 from fslcore.models.registry import available, entries, shipped
+from fslcore.report import text
+from fslcore.stats import published
 
 
 def test_names_known_without_torch_are_those_of_the_registries():
@@ -70,3 +74,13 @@ def test_the_library_alone_knows_its_learners_and_no_others():
 
 def test_networks_that_users_train_have_names():
     assert {"conv4-1shot-maml", "resnet12-unisiam"} < {*catalogue.trained_names()}
+
+
+def test_words_of_options_are_those_that_the_functions_take():
+    """Statistics and the reader of texts are imported late, and have such words of their own."""
+    program = app._program().parser
+    (choices,) = (a.choices for a in program._actions if isinstance(a, argparse._SubParsersAction))
+    of_comparison = {action.dest: action.choices for action in choices["compare"]._actions}
+    assert tuple(of_comparison["same_tasks"]) == published.ANSWERS
+    assert tuple(of_comparison["sampling"]) == published.SAMPLINGS
+    assert set(catalogue.REPORT_WORDS["separator"]) == set(text.SEPARATORS)

@@ -10,9 +10,10 @@ from PIL import Image
 from refusal import refuses
 
 from fslcore import datasets
+from fslcore.catalogue import SPLITS
 from fslcore.datasets.papers import SETS
 from fslcore.datasets.releases import RELEASES
-from fslcore.datasets.splits import SPLITS, listed_splits, of_split
+from fslcore.datasets.splits import listed_splits, of_split
 
 
 def picture(path, shade):

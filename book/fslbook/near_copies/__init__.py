@@ -4,6 +4,6 @@ a backbone.
 
 from .pictures import sheet, write_sheet
 from .result import Copies
-from .search import RULES, find
+from .search import find
 
-__all__ = ["RULES", "Copies", "find", "sheet", "write_sheet"]
+__all__ = ["Copies", "find", "sheet", "write_sheet"]

@@ -43,7 +43,7 @@ class Copies:
         Numbers of pairs up to the threshold, half of it and half as much again: within a class,
         across classes of a split, and across splits.
     by : str
-        One of `RULES`.
+        One of `fslbook.catalogue.NEAR_COPY_RULES`.
     bits : int or None
         The largest number of differing bits out of 64; None if hashes are not used.
     frequencies : float or None

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import pandas as pd
 
 from fslcore import evaluation
+from fslcore.catalogue import SPLITS
 from fslcore.datasets import Images, Source, load
 from fslcore.errors import InputError, choice, number, whole
 from fslcore.models import backbones
 from fslcore.models.backbone import Backbone
 
+from ..catalogue import NEAR_COPY_RULES
 from .fingerprints import BITS, fingerprints
 from .pairs import compare
 from .result import Copies
 from .thresholds import Rule, complete_rule, limits_of, sample_other_classes, sample_own_copies
-
-RULES = ("either", "both", "hash", "features")
 
 
 def find(
@@ -81,7 +81,7 @@ def find(
         used by the rule; hashes for features; fewer than 2 images.
     """
     rule = _check_rule(by, bits, distance)
-    splits = [choice("split", split, ("novel", "validation", "base")) for split in splits]
+    splits = [choice("split", split, SPLITS) for split in splits]
     if not splits or len(set(splits)) < len(splits):
         raise InputError(
             f"splits = {' '.join(splits)}; each of novel, validation, base once, and at least one"
@@ -108,7 +108,7 @@ def find(
 
 
 def _check_rule(by: str, bits: int | None, distance: float | None) -> Rule:
-    choice("by", by, RULES)
+    choice("by", by, NEAR_COPY_RULES)
     thresholds: dict[str, float] = {}
     if bits is not None:
         thresholds["bits"] = whole("bits", bits, minimum=0, maximum=BITS)

@@ -12,6 +12,8 @@ from ..errors import InputError
 from ..tasks import Tasks
 from .protocol import Learner
 
+CACHED = 2**17  # numbers, half a megabyte, that fit into the cache of a core
+
 
 def query_loss(scores: Tensor, target: Tensor) -> Tensor:
     """The training loss: mean cross-entropy of scores (T, q, K) with labels (T, q)."""
@@ -119,30 +121,33 @@ def supports_and_queries(bank: Bank, tasks: Tasks) -> tuple[Tensor, ...]:
     support, label, query = indices(tasks, bank.data.device)
     members = one_hot(label, tasks.ways).to(bank.dtype)
     x = bank.rows(support)
-    scale = members.sum(dim=-1) / _norms(bank, support, x)
+    lengths = x.norm(dim=-1) if bank.large else bank.norms[support]  # not kept of a large bank
+    scale = members.sum(dim=-1) / lengths.clamp(min=1e-12)
     return x, members, scale[..., None], query
 
 
 def query_scores(bank: Bank, query: Tensor, weights: Tensor) -> Tensor:
     """Products (T, q, K) of unit query features with ``weights`` (T, K, D).
 
-    A few tasks at a time, so that on a CPU their features stay in its cache.
+    A few tasks at a time, in the same memory, so that on a CPU their features stay in its cache.
     """
-    tasks, ways, _ = weights.shape
-    scores = weights.new_empty(tasks, ways, query.shape[1])
-    step = tasks if weights.is_cuda else max(1, 2**19 // (query.shape[1] * weights.shape[-1]))
+    tasks, ways, dim = weights.shape
+    n_queries = query.shape[1]
+    few = max(torch.get_num_threads(), CACHED // (n_queries * dim))
+    step = tasks if weights.is_cuda else min(max(1, tasks), few)
+    features = bank.data.new_empty(step * n_queries, dim)
+    scores = weights.new_empty(tasks, ways, n_queries)
+    lengths = scores.new_empty(query.shape) if bank.large else bank.norms[query]
     for start in range(0, tasks, step):
         part = slice(start, start + step)
-        x = bank.rows(query[part])
+        index = query[part]
+        x = torch.index_select(bank.data, 0, index.flatten(), out=features[: index.numel()])
+        x = x.to(bank.dtype).unflatten(0, index.shape)
         torch.bmm(weights[part], x.mT, out=scores[part])
-        scores[part] /= _norms(bank, query[part], x)[:, None]
+        if bank.large:
+            lengths[part] = x.norm(dim=-1)
+    scores /= lengths.clamp(min=1e-12)[:, None]
     return scores.mT
-
-
-def _norms(bank: Bank, index: Tensor, x: Tensor) -> Tensor:
-    """Lengths of the features x of an index, at least 1e-12; those of a large bank are not kept."""
-    norms = x.norm(dim=-1) if bank.large else bank.norms[index]
-    return norms.clamp(min=1e-12)
 
 
 def one_hot(label: Tensor, ways: int) -> Tensor:

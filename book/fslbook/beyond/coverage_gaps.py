@@ -61,7 +61,7 @@ def _intervals(runs: worst_class.Runs, new: str) -> Iterator[dict[str, object]]:
         # A gap is a difference already, and is compared here with another one.
         bounds = (0, 100) if statement.startswith("wAcc") else (-200, 200)
         result = influence.intervals(bounds=bounds)
-        halves = even[statement].estimate - odd[statement].estimate
+        halves = even[statement].mean - odd[statement].mean
         for kind in ("closed", new):
             r = getattr(result, kind)
             ends = {"mean": r.estimate, "low": r.low, "high": r.high}

@@ -420,3 +420,58 @@ def test_a_statistic(tmp_path):
     recipe.run("-m", "mypy", "--strict", "fslcore/stats/medians.py")
     recipe.lint()
     recipe.check_files()
+
+
+FOLDS_OF_DATASETS = """def analyse_datasets_and_folds(place: Place) -> list[Sample]:
+    \"\"\"Over data sets, on means over folds.\"\"\"
+    return analyse_datasets(place)
+
+
+"""
+RECOGNISED = """    if datasets > 1 and seeded and seeded[0] == "fold":
+        return Shape.DATASETS_AND_FOLDS
+"""
+FOLDS_CASE = """    "data sets and folds": (
+        (6, 3), lambda values: long((6, 3), ["dataset", "fold"], values), {}
+    ),
+"""
+AGAINST_SCIPY = """
+
+def test_folds_of_several_data_sets_are_averaged():
+    values = np.clip(RNG.normal(70, 4, (2, 8, 5)), 0, 100)
+    dataset, fold = np.indices((8, 5)).reshape(2, -1)
+    parts = [
+        pd.DataFrame({"method": method, "dataset": dataset, "fold": fold, "accuracy": part.ravel()})
+        for method, part in zip(("ours", "theirs"), values)
+    ]
+    results = report_on(pd.concat(parts))
+    assert results.shape is Shape.DATASETS_AND_FOLDS
+    expected = scipy.stats.ttest_rel(*values.mean(axis=2)).pvalue
+    assert results.pairs["p"][0] == pytest.approx(expected)
+"""
+
+
+def test_a_design_of_results(tmp_path):
+    recipe = Recipe("A design of results", tmp_path / "copy", "folds")
+    member = '    DATASETS_AND_FOLDS = "data sets and folds"\n'
+    recipe.insert("fslcore/report/model.py", '    PRINTED = "printed means"', member)
+    place = '    if seeded and seeded[0] == "fold":'
+    recipe.insert("fslcore/report/shapes.py", place, RECOGNISED)
+    analysis = "fslcore/report/analysis.py"
+    recipe.insert(analysis, "def analyse_printed(", FOLDS_OF_DATASETS)
+    line = "    Shape.DATASETS_AND_FOLDS: analyse_datasets_and_folds,\n"
+    recipe.insert(analysis, "    Shape.PRINTED: analyse_printed", line)
+    line = '    Shape.DATASETS_AND_FOLDS: "Verdicts apply to other data sets like these.",\n'
+    recipe.insert(analysis, "    Shape.PRINTED: (", line)
+    place = "Shape.DATASETS, Shape.DATASETS_AND_SEEDS)"
+    recipe.insert(analysis, place, "Shape.DATASETS_AND_FOLDS, ")
+    recipe.insert(
+        "fslcore/report/schema.json", '    "printed means"', '    "data sets and folds",\n'
+    )
+    recipe.insert("tests/report/test_every_shape.py", '    "printed": (', FOLDS_CASE)
+    recipe.append("tests/report/test_shapes.py", AGAINST_SCIPY)
+    recipe.run("tests/site/test_labs_report.py")
+    tests = ["tests/report/test_every_shape.py", "tests/report/test_shapes.py"]
+    recipe.test(*tests, "-k", "folds or schema")
+    recipe.run("-m", "mypy", "--strict", "fslcore/report/analysis.py")
+    recipe.check_files()

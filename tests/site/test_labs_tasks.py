@@ -244,6 +244,9 @@ def test_a_file_gives_the_standard_deviation_of_the_chosen_pair(page, tmp_path):
 def test_a_bad_file_gets_one_line(page, tmp_path):
     wide = dropped(page, tmp_path, "task,ours,base\n1,70.5,70\n2,71.25,69\n")
     assert "ours, base have no role" in wide
+    assert wide.endswith("that of Your results asks what others are.")
+    lower = dropped(page, tmp_path, "method,task,accuracy ↓\na,1,5\na,2,6\nb,1,6\nb,2,7\n")
+    assert lower == "mine.csv holds values of another measure; accuracies per task are needed."
     single = dropped(page, tmp_path, "method,task,accuracy\nours,1,70.5\nours,2,71.25\n")
     assert says_in_one_line(single, "mine.csv", "one method", "two")
     assert page.locator(".fsl-says.fsl-wrong").count() == 1

@@ -130,8 +130,8 @@
 
     /** Accuracies by method and task, of a file with tasks in one place. */
     function methodsOf(file) {
-      const { Refusal, SETTINGS, read, distinct, gridOf } = L.compute.report, { shape, rows } = read(file);
-      if (shape !== "tasks" || !("task" in rows[0])) throw new Refusal(`${file.name} holds ${shape}; accuracies per task are needed.`);
+      const { Refusal, SETTINGS, read, distinct, gridOf } = L.compute.report, { shape, rows, percent } = read(file);
+      if (!percent || shape !== "tasks" || !("task" in rows[0])) throw new Refusal(`${file.name} holds ${percent ? shape : "values of another measure"}; accuracies per task are needed.`);
       const several = SETTINGS.find(key => distinct(rows, key).length > 1);
       if (several) throw new Refusal(`${file.name} has ${distinct(rows, several).length} values of ${several}; one is needed.`);
       return gridOf(rows, "task");
@@ -144,7 +144,9 @@
       try {
         methods = [...methodsOf(file)];
       } catch (error) {
-        return write(error.message, [], true);
+        const isUnnamed = error instanceof L.compute.report.Unassigned;
+        const known = isUnnamed ? ". This form knows columns by their names, such as method, task and accuracy; that of Your results asks what others are." : "";
+        return write(`${error.message}${known}`, [], true);
       }
       if (methods.length < 2) return write(`${name} has one method; two are needed for a difference.`, [], true);
       const options = Object.fromEntries(methods.map(([method], i) => [i, method]));

@@ -22,13 +22,13 @@ from refusal import says_in_one_line
 from running import run_code
 
 from fslcore import recorder, store
+from fslcore.catalogue import REPORT_WORDS
 from fslcore.cli import app, commands, evaluate, faults, options, output, program
 from fslcore.datasets.bank import load_features
 from fslcore.errors import FslcoreWarning, InputError, warn
 from fslcore.evaluation import Outcomes
 from fslcore.paths import ROOT
 from fslcore.report import Options, Results
-from fslcore.report.options import CHOICES
 from fslcore.stats.targets import IMAGE_TARGETS
 from fslcore.tasks import sample_closed
 
@@ -286,8 +286,8 @@ def test_defaults_of_the_report_stand_in_its_options_alone():
     actions = {action.dest: action for action in report._actions}
     assert fields.keys() <= actions.keys()
     assert not fields.keys() & vars(report.parse_args(["r.csv"])).keys()
-    for name, allowed in CHOICES.items():
-        assert {*actions[name].choices, "unknown"} == {*allowed}
+    for name, words in REPORT_WORDS.items():
+        assert actions[name].choices == words
     words = "r.csv --columns seed a --columns task b --unit n=task --unit m=run".split()
     parsed = report.parse_args(words)
     assert parsed.columns == {"seed": ["a"], "task": ["b"]}

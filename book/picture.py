@@ -1,6 +1,6 @@
 """Copy the README's picture from the book: ``python book/picture.py`` writes ``book/_static/signature.svg``.
 
-It is the first figure of the executed chapter *Comparing two methods*, which `fslcore.report` draws.
+It is the figure of the complete running example, in the executed chapter *Published tables*.
 """
 
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "book" / "_static" / "signature.svg"
-CHAPTER = ROOT / "_build" / "notebooks" / "comparing-methods.ipynb"
+CHAPTER = ROOT / "_build" / "notebooks" / "leaderboards.ipynb"
 
 
 def picture(chapter):

@@ -153,6 +153,19 @@ def _tasks_of(learner: str, p: dict) -> int | None:
     return min(p["tasks"], p["image_tasks"]) if p["image_learners"] == "run" else None
 
 
+#: Of the two methods that several chapters compare (`fslbook.beyond.running_example`), whatever their parameters.
+RUNNING_EXAMPLE = [
+    Evaluation("fashion", "efficientnet-lite0", learner, "closed", 600) for learner in ("lr", "ncc")
+]
+RUNNING_EXAMPLE_IN = (
+    "closed-vs-open",
+    "comparing-methods",
+    "three-intervals",
+    "training-runs",
+    "near-copies",
+    "leaderboards",
+)
+
 #: Chapters whose tables are based on evaluations that `fslbook.pack` can write.
 EVALUATIONS: dict[str, Callable[[dict], Iterator[Evaluation]]] = {
     "closed-vs-open": _on_intervals,
@@ -186,7 +199,10 @@ def features(profile: dict[str, dict]) -> set[tuple[str, str]]:
                 backbone, _, learner = network.partition(" ")
                 if learner not in IMAGE_LEARNERS:
                     pairs.add((dataset, filled(backbone, dataset)))
-    for evaluation in chain.from_iterable(evaluations(profile).values()):
+    read = [*chain.from_iterable(evaluations(profile).values())]
+    if not profile.keys().isdisjoint(RUNNING_EXAMPLE_IN):
+        read += RUNNING_EXAMPLE
+    for evaluation in read:
         if evaluation.learner not in IMAGE_LEARNERS:
             pairs.add((evaluation.dataset, evaluation.backbone))
     return {

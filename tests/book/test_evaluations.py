@@ -29,6 +29,14 @@ def test_fine_tuning_is_evaluated_on_its_own_numbers_of_tasks_if_it_is_run():
     assert stored == run[:2]
 
 
+def test_chapters_of_the_running_example_read_its_features_whatever_their_data_sets():
+    settings = {"datasets": ["clipart"], "backbones": ["glyph-conv"]}
+    example = ("fashion", "efficientnet-lite0")
+    assert example in features({"closed-vs-open": settings})
+    assert example in features({"leaderboards": {}})
+    assert example not in features({"benchmark": settings})
+
+
 def test_of_repeated_evaluations_the_one_with_the_most_tasks_stays():
     few, many, all_of_them = (
         Evaluation("clipart", "clip", "lr", "open", tasks) for tasks in (3, 700, None)

@@ -120,7 +120,8 @@ def test_images_that_are_not_here_count_as_listed_or_not_at_all(tmp_path, monkey
     planned = plan_profile(profile)
     jobs = {job.name: job for job in planned.jobs}
     assert {name: (count.images, count.counted) for name, count in planned.images.items()} == {
-        "dtd": (840, False)
+        "dtd": (840, False),
+        "fashion": (10_000, True),  # of the running example, which ships
     }
     assert jobs["dtd by clip"].core_hours == pytest.approx(840 / 2 / 3600)
     assert "number of images is not known" in jobs["mscoco by clip"].reason

@@ -48,6 +48,9 @@ def forked_commands(checkout: Path, programs: Path) -> Iterator[dict[str, str]]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
-    address, kernels = (server.stdout.readline().strip() for _ in range(2))
-    yield variables | {"FSLBOOK_WARM": address, "JUPYTER_PATH": kernels}
-    server.communicate("\n")
+    names = ("FSLBOOK_WARM", "JUPYTER_PATH")
+    printed = {name: server.stdout.readline().strip() for name in names}
+    try:  # where there is no such process, as outside Linux, commands start as ever
+        yield variables | {name: value for name, value in printed.items() if value}
+    finally:
+        server.communicate("\n")

@@ -45,7 +45,7 @@ def whole(name: str, value: object, minimum: int | None = None, maximum: int | N
             integer = operator.index(value)
     if integer is None or not _is_within(integer, minimum, maximum):
         raise InputError(
-            f"{name} must be an integer{_range(minimum, maximum)}, got {_quoted(value)}"
+            f"{name} must be an integer{_range(minimum, maximum)}, got {quoted(value)}"
         )
     return integer
 
@@ -81,7 +81,7 @@ def number(
     if math.isnan(real) or not (infinite or math.isfinite(real)) or not _is_within(real, *bounds):
         is_bounded = any(bound is not None for bound in bounds)
         kind = "number" if infinite or is_bounded else "finite number"
-        raise InputError(f"{name} must be a {kind}{_range(*bounds)}, got {_quoted(value)}")
+        raise InputError(f"{name} must be a {kind}{_range(*bounds)}, got {quoted(value)}")
     return real
 
 
@@ -94,7 +94,7 @@ def flag(name: str, value: object) -> bool:
         Anything else.
     """
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} must be True or False, got {_quoted(value)}")
+        raise InputError(f"{name} must be True or False, got {quoted(value)}")
     return bool(value)
 
 
@@ -110,7 +110,7 @@ def choice(name: str, value: object, allowed: Iterable[str]) -> str:
     if not isinstance(value, str) or value not in names:
         similar = suggestion(value, names)
         listed = f"one of {len(names)} names" if similar and len(names) > 20 else either(names)
-        raise InputError(f"{name} must be {listed}, got {_quoted(value)}{similar}")
+        raise InputError(f"{name} must be {listed}, got {quoted(value)}{similar}")
     return value
 
 
@@ -172,6 +172,16 @@ def floats(
     return result
 
 
+def broadcast(**values: ArrayLike) -> list[NDArray[np.float64]]:
+    """Arrays of numbers, broadcast against each other; raises `InputError` if they do not."""
+    arrays = {name: floats(name, value, None, finite=False) for name, value in values.items()}
+    try:
+        return list(np.broadcast_arrays(*arrays.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {value.shape}" for name, value in arrays.items())
+        raise InputError(f"arrays must have shapes that broadcast, got {shapes}") from None
+
+
 def wholes(name: str, values: ArrayLike, ndim: int | None = None) -> np.ndarray:
     """An array of whole numbers, unchanged except that unsigned types become signed, so that -1 is possible.
 
@@ -207,7 +217,7 @@ def array(name: str, values: ArrayLike, allowed: str, of_objects: type | None = 
         TypeError,
         RuntimeError,
     ):  # the last of a list of tensors that carry gradients
-        raise InputError(f"{name} must be {allowed}, got {_quoted(values)}") from None
+        raise InputError(f"{name} must be {allowed}, got {quoted(values)}") from None
 
 
 def detached(values: object) -> object:
@@ -258,7 +268,7 @@ def labels(name: str, values: ArrayLike, count: int | None = None) -> np.ndarray
         valid = result.dtype.kind in "biufSUT"
     if not valid:
         raise InputError(
-            f"{name} must be numbers alone or strings alone, without None and NaN, got {_quoted(values)}"
+            f"{name} must be numbers alone or strings alone, without None and NaN, got {quoted(values)}"
         )
     return result
 
@@ -282,9 +292,16 @@ def instance(name: str, value: object, kind: type | tuple[type, ...]) -> object:
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         raise InputError(
-            f"{name} must be of type {' or '.join(k.__name__ for k in kinds)}, got {_quoted(value)}"
+            f"{name} must be of type {' or '.join(k.__name__ for k in kinds)}, got {quoted(value)}"
         )
     return value
+
+
+def check_together(**values: object) -> None:
+    """Raise `InputError` if some of these arguments are None and others are not."""
+    given = [name for name, value in values.items() if value is not None]
+    if 0 < len(given) < len(values):
+        raise InputError(f"{_joined(values)} must be given together, got {_joined(given)} alone")
 
 
 def check_memory(name: str, value: int, need: float) -> None:
@@ -359,9 +376,14 @@ def shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def _quoted(value: object) -> str:
+def quoted(value: object) -> str:
     """A value's ``repr``, shortened to one line."""
     return shown(repr(value))
+
+
+def _joined(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def visible(text: str) -> str:

@@ -131,7 +131,7 @@ def friedman_nemenyi(
     methods, datasets = x.shape
     if min(methods, datasets) < 2:
         raise InputError(
-            f"scores has shape {x.shape}; (methods, data sets), at least 2 of each, are needed"
+            f"scores must have at least 2 methods and 2 data sets, got shape {x.shape}"
         )
     dataset_ranks = stats.rankdata(-comparable(x), axis=0)
     ranks = dataset_ranks.mean(axis=1)

@@ -61,5 +61,5 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
 def _checked_p_values(p_values: ArrayLike) -> Floats:
     p = floats("p_values", p_values, extreme=True)
     if ((p < 0) | (p > 1)).any():
-        raise InputError(f"p_values go from {p.min():g} to {p.max():g}; 0 to 1 is allowed")
+        raise InputError(f"p_values must be from 0 to 1, got {p.min():g} to {p.max():g}")
     return p

@@ -86,16 +86,16 @@ def confidence_sequence(
     pair = checked_bounds(bounds)
     if pair is None:
         raise InputError(
-            "bounds = None; the least and the largest possible value, (0, 1) say, are needed"
+            "bounds must be the lowest and the highest possible value, such as (0, 1), got None"
         )
     low, high = pair
     if not x.size:
-        raise InputError("scores: none is there; at least 1 task is needed")
+        raise InputError("scores must have at least 1 task, got none")
     if x.min() < low or x.max() > high:
         raise InputError(
-            f"scores go from {x.min():g} to {x.max():g}; bounds = ({low:g}, {high:g}) are given: "
-            "(0, 1) for shares, "
-            "(0, 100) for percent, (-1, 1) or (-100, 100) for differences"
+            f"scores must be within bounds = ({low:g}, {high:g}), got {x.min():g} to {x.max():g}; "
+            "bounds are (0, 1) for shares, (0, 100) for percent, (-1, 1) or (-100, 100) for "
+            "differences"
         )
     share, count = np.unique((x - low) / (high - low), return_counts=True)
     won = np.log(2 / (1 - confidence_level))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 from scipy.stats import qmc
 
-from ..errors import InputError, floats
+from ..errors import InputError, floats, quoted
 from .formatting import decimals
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
@@ -134,13 +134,12 @@ def rank_confidence_sets(better: ArrayLike) -> RankSets:
     verdicts = floats("better", better, 2)
     methods = len(verdicts)
     if verdicts.shape != (methods, methods) or not np.isin(verdicts, (0, 1)).all():
-        raise InputError(f"better has shape {verdicts.shape}; (M, M) truth values are allowed")
+        raise InputError(f"better must be an (M, M) array of True and False, got {quoted(better)}")
     contradicted = np.argwhere(verdicts * verdicts.T)
     if len(contradicted):
         i, j = contradicted[0]
         raise InputError(
-            f"better[{i}, {j}] and better[{j}, {i}] are both true; one method is the better, or "
-            "neither"
+            f"better must be True for at most one of [{i}, {j}] and [{j}, {i}], got both"
         )
     best = 1 + verdicts.sum(axis=0)
     worst = methods - verdicts.sum(axis=1)
@@ -329,8 +328,8 @@ def _checked_accuracies(accuracies: ArrayLike) -> Floats:
     x = floats("scores", accuracies, None)
     if x.ndim != 2 or not len(x) or x.shape[1] < (FEWEST_TASKS if len(x) > 1 else 2):
         raise InputError(
-            f"scores have shape {x.shape}; (M, T) of 2 tasks or more, of {FEWEST_TASKS} or "
-            "more to correct a choice, or (M,) with a covariance, is allowed"
+            f"scores must have shape (M, T) with at least 2 tasks, and {FEWEST_TASKS} to correct "
+            f"a choice, or (M,) with a covariance, got shape {x.shape}"
         )
     return x
 
@@ -353,9 +352,7 @@ def _checked(
         cov = np.atleast_2d(np.cov(x)) / tasks
     free = floats("df", inf if df is None else df, None, finite=False)
     if free.shape not in ((), cov.shape) or not (free >= 1).all():
-        raise InputError(
-            f"df has shape {free.shape}; one number of at least 1, or {cov.shape} such, is allowed"
-        )
+        raise InputError(f"df must be >= 1, one number or shape {cov.shape}, got {quoted(df)}")
     order = np.lexsort((np.diag(cov), -mean))
     turned = np.ix_(order, order)
     return mean[order], cov[turned], np.broadcast_to(free, cov.shape)[turned], order
@@ -366,7 +363,8 @@ def _checked_covariance(covariance: ArrayLike, count: int) -> Floats:
     matrix = floats("covariance", covariance, 2)
     if not count or matrix.shape != (count, count):
         raise InputError(
-            f"scores have shape ({count},), covariance {matrix.shape}; (M,) and (M, M) are allowed"
+            f"covariance must have shape (M, M) for M >= 1 scores, got shape {matrix.shape} for "
+            f"{count} scores"
         )
     eigenvalues = np.linalg.eigvalsh(matrix)
     tolerance = 1e-9 * max(np.abs(eigenvalues).max(), np.finfo(float).tiny)
@@ -375,6 +373,6 @@ def _checked_covariance(covariance: ArrayLike, count: int) -> Floats:
         or eigenvalues.min() < -tolerance
     ):
         raise InputError(
-            "covariance: no covariance matrix, which is symmetric and without a negative eigenvalue"
+            "covariance must be symmetric without a negative eigenvalue, got another matrix"
         )
     return matrix

@@ -14,7 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError, floats, labels as checked_labels, shown, whole
+from ..errors import (
+    InputError,
+    check_together,
+    floats,
+    labels as checked_labels,
+    quoted,
+    whole,
+)
 from .dependence import Units, checked_groups, units_of
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
@@ -102,9 +109,7 @@ class CrossedIntervals:
         supports = whole("supports", supports, minimum=2)
         items = whole("items", items, minimum=2)
         if self.n_supports < 2:
-            raise InputError(
-                f"this result has {self.n_supports} support; a pilot of 2 or more is needed"
-            )
+            raise InputError(f"a pilot must have at least 2 supports, got {self.n_supports}")
         interaction = self.interaction_variance / (supports * items)
         scale = items / self.n_items
         variances = _Variances(
@@ -228,8 +233,8 @@ def crossed_intervals(
     scores = floats("scores", scores, 2)
     if not len(scores) or scores.shape[1] < 2:
         raise InputError(
-            f"scores have shape {scores.shape}; one row per support, and one column for each of 2 "
-            "items or more"
+            "scores must have one row per support and one column for each of at least 2 items, "
+            f"got shape {scores.shape}"
         )
     items = _checked_items(scores.shape[1], labels, groups, weights)
     variances = _variances(scores, items, _checked_pool(pool, shots, len(items.size)))
@@ -304,7 +309,8 @@ def _checked_items(
     names, label, size = np.unique(classes, return_inverse=True, return_counts=True)
     if size.min() < 2:
         raise InputError(
-            f"labels: class {names[size.argmin()]} has 1 item; 2 are needed, or no labels"
+            "labels must be None or have at least 2 items per class, got 1 item of class "
+            f"{names[size.argmin()]}"
         )
     groups, _ = checked_groups(label, names, groups, None)
     return _Items(label, size, _weights(weights, size) / size, units_of(label, groups, None))
@@ -396,19 +402,13 @@ def _variances(scores: Floats, items: _Items, pool: Pair) -> _Variances:
 
 def _checked_pool(pool: int | None, shots: int | None, classes: int) -> Pair:
     """S/(n - S) and C(n - 1), or 0 and infinity for independent supports."""
-    if pool is None and shots is None:
-        return 0.0, inf
+    check_together(pool=pool, shots=shots)
     if pool is None or shots is None:
-        raise InputError(
-            f"pool = {shown(pool)}, shots = {shown(shots)}; both are needed, or neither"
-        )
+        return 0.0, inf
     pool = whole("pool", pool)
     shots = whole("shots", shots, minimum=1)
     if pool <= shots:
-        raise InputError(
-            f"pool = {pool}, shots = {shots}; more labelled examples per class than in a support "
-            "are needed"
-        )
+        raise InputError(f"pool must be greater than shots = {shots}, got {pool}")
     return shots / (pool - shots), classes * (float(pool) - 1)
 
 
@@ -419,8 +419,8 @@ def _weights(weights: ArrayLike | None, size: Array) -> Floats:
     w = floats("weights", weights, extreme=True)
     if w.shape != size.shape or (w <= 0).any():
         raise InputError(
-            f"weights: shape {w.shape}, from {w.min(initial=inf):g} on; one over 0 for each of "
-            f"{len(size)} classes of the labels is needed"
+            f"weights must be > 0, one for each of {len(size)} classes of the labels, got "
+            f"{quoted(weights)}"
         )
     w = w / w.max()
     return w / w.sum()

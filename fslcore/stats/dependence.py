@@ -80,7 +80,7 @@ def _image_groups(label: Array, groups: ArrayLike | None) -> Array | None:
     if count == len(used):
         return None
     if count < 2:
-        raise InputError("groups: all images are in one; at least 2 are needed")
+        raise InputError("groups must have at least 2 values, got 1 for all images")
     if len(np.unique(used * (classes.max() + 1) + classes)) == len(np.unique(classes)):
         raise InputError(
             "groups: each class is one group, so variation between groups cannot be estimated; "
@@ -102,13 +102,13 @@ def _class_groups(label: Array, names: Array, class_groups: ArrayLike | None) ->
     if split.any():
         name = names[label[split.argmax()]]
         raise InputError(
-            f"class_groups: class {name} is in several; all images of a class need the same"
+            f"class_groups must be the same for all images of a class, got several for {name}"
         )
     count = len(np.unique(of_class))
     if count == len(names):
         return None
     if count < 2:
-        raise InputError("class_groups: all classes are in one; at least 2 are needed")
+        raise InputError("class_groups must have at least 2 values, got 1 for all classes")
     return of_class
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError, floats, shown
+from ..errors import InputError, broadcast, check_together, quoted
 
 __all__ = ["UNKNOWN", "decimals", "format_ends", "format_half_width", "format_interval"]
 
@@ -68,30 +68,25 @@ def format_interval(
     try:
         format(0.0, spec)
     except (TypeError, ValueError) as error:
-        raise InputError(f"spec = {shown(spec)}: {error}; a format of numbers is needed") from None
-    if (low is None) != (high is None):
-        raise InputError("low and high: one is given without the other; both or none are needed")
+        raise InputError(
+            f"spec must be a format of numbers, got {quoted(spec)} ({error})"
+        ) from None
+    check_together(low=low, high=high)
     if half_width is None and low is None:
-        raise InputError("half_width: none is given, nor low and high; one of them is needed")
-    arrays = {"estimate": floats("estimate", estimate, None, finite=False)}
-    for name, value in (("half_width", half_width), ("low", low), ("high", high)):
-        if value is not None:
-            arrays[name] = floats(name, value, None, finite=False)
+        raise InputError("half_width, or low and high, must be given, got None")
+    ends = {"half_width": half_width, "low": low, "high": high}
+    given = {name: value for name, value in ends.items() if value is not None}
+    estimate, *others = broadcast(estimate=estimate, **given)
+    arrays = dict(zip(given, others))
     if half_width is None:
         with np.errstate(invalid="ignore"):
             arrays["half_width"] = (arrays["high"] - arrays["low"]) / 2
     if low is None:
-        arrays["low"] = arrays["estimate"] - arrays["half_width"]
-        arrays["high"] = arrays["estimate"] + arrays["half_width"]
-    try:
-        numbers = np.broadcast_arrays(
-            *(arrays[name] for name in ("estimate", "half_width", "low", "high"))
-        )
-    except ValueError:
-        shapes = ", ".join(f"{name} {value.shape}" for name, value in arrays.items())
-        raise InputError(f"shapes: {shapes}; shapes that broadcast are needed") from None
+        arrays["low"] = estimate - arrays["half_width"]
+        arrays["high"] = estimate + arrays["half_width"]
+    numbers = [arrays[name] for name in ends]
     with np.errstate(invalid="ignore"):  # of infinite estimates
-        cells = np.vectorize(_text, otypes=[object])(*numbers, spec)
+        cells = np.vectorize(_text, otypes=[object])(estimate, *numbers, spec)
     return cells if cells.ndim else str(cells[()])
 
 

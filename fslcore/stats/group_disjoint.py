@@ -67,7 +67,9 @@ def cells_of(labels: Array, groups: ArrayLike | None, support: Array, query: Arr
         No groups; a group on both sides of a task, or twice in a class of one.
     """
     if groups is None:
-        raise InputError("group_disjoint = True; the groups that the tasks keep apart are needed")
+        raise InputError(
+            "groups must be those that the tasks keep apart (group_disjoint=True), got None"
+        )
     names, group = np.unique(np.asarray(groups), return_inverse=True)
     label = np.unique(labels, return_inverse=True)[1]
     task = np.arange(len(support))[:, None] * len(names)

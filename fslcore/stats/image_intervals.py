@@ -516,8 +516,8 @@ def checked_design(
         or len(support) != len(query)
     ):
         raise InputError(
-            f"scores have shape {values.shape}, query {query.shape}, support {support.shape}; "
-            "(T, K·Q), the same and (T, K·S) are needed"
+            "scores, query and support must have shapes (T, K·Q), (T, K·Q) and (T, K·S), got "
+            f"{values.shape}, {query.shape} and {support.shape}"
         )
     check_task_count(len(query))
     images = np.concatenate([support, query], axis=1)
@@ -561,7 +561,7 @@ def _by_class(
     support, task_classes, _ = _sorted_by_class("support", support, label)
     query, query_classes, order = _sorted_by_class("query", query, label)
     if task_classes.shape != query_classes.shape or (task_classes != query_classes).any():
-        raise InputError("support and query of a task hold different classes")
+        raise InputError("support and query must have the same classes in each task, got others")
     needed = support.shape[2] + (query.shape[2] + 1 if transductive else 2)
     _check_class_sizes(label, names, needed)
     units = units_of(label, *checked_groups(label, names, groups, class_groups))
@@ -573,8 +573,8 @@ def _check_class_sizes(label: Array, names: Array, needed: int) -> None:
     sizes = np.bincount(label[label >= 0])
     if sizes.min() < needed:
         raise InputError(
-            f"class {names[sizes.argmin()]} has {sizes.min()} images; "
-            f"{needed} are needed, to leave one out"
+            f"class {names[sizes.argmin()]} must have at least {needed} images, to leave one out, "
+            f"got {sizes.min()}"
         )
 
 

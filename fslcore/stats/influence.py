@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError, flag, floats, instance, labels as checked_labels
+from ..errors import InputError, check_together, flag, floats, instance, labels as checked_labels
 from .dependence import Sparse, checked_groups, of_parts, units_of, variances
 from .group_disjoint import cells_of
 from .image_intervals import PARTS, ThreeIntervals, three_intervals_of
@@ -80,8 +80,7 @@ class Influence:
         for name in ("labels", "groups", "class_groups"):
             if not np.array_equal(getattr(self, name), getattr(second, name)):
                 raise InputError(
-                    f"the two runs are on different images ({name}); the same are needed for a "
-                    "difference"
+                    f"both runs must have the same images for a difference, got different {name}"
                 )
         with np.errstate(invalid="ignore"):
             classes = self.classes - second.classes
@@ -226,10 +225,7 @@ def jackknife_influence(
     scores = floats("scores", scores)
     labels = checked_labels("labels", labels)
     check_task_count(len(scores))
-    if (query is None) != (scores_without is None):
-        raise InputError(
-            "query and scores_without: one is given without the other; both or none are needed"
-        )
+    check_together(query=query, scores_without=scores_without)
     shape = len(scores), len(labels)
     images = checked_images("images", images, shape)
     query = None if query is None else checked_images("query", query, shape)
@@ -237,10 +233,7 @@ def jackknife_influence(
     check_reuse("images", images)
     if flag("group_disjoint", group_disjoint):
         if pool is not None or query is not None:
-            raise InputError(
-                "group_disjoint = True; tasks drawn from all images are needed, without pool, "
-                "query and scores_without"
-            )
+            raise InputError("pool, query and scores_without must be None with group_disjoint=True")
         return _group_disjoint(scores, images, labels, groups, class_groups)
     tasks = _Tasks.checked(images, labels)
     image_changes = _changes_by_image(scores, tasks, pool, query, scores_without)
@@ -340,8 +333,7 @@ def _changes_by_image(
         numbers = floats("scores_without", scores_without, None)
         if numbers.shape != query.shape:
             raise InputError(
-                f"scores_without has shape {numbers.shape}, query {query.shape}; a finite number "
-                "each is needed"
+                f"scores_without must have the shape of query, {query.shape}, got {numbers.shape}"
             )
         loss = values[:, None] - numbers
         if pool is None:
@@ -371,13 +363,15 @@ def _pool_sizes(tasks: _Tasks, pool: Array | None) -> Array:
         if (sizes <= m).any():
             name = tasks.names[tasks.classes[sizes <= m][0]]
             raise InputError(
-                f"class {name} has {sizes[sizes <= m][0]} images; {m + 1} are needed, to leave "
-                "one out"
+                f"class {name} must have at least {m + 1} images, to leave one out, got "
+                f"{sizes[sizes <= m][0]}"
             )
         return sizes
     sizes = tasks.is_of_class(pool).sum(axis=1)
     if (sizes < m).any():
-        raise InputError(f"pool: fewer images of a class than the {m} that were drawn from it")
+        raise InputError(
+            f"pool must have the {m} images of each class that were drawn from it, got fewer"
+        )
     return sizes
 
 

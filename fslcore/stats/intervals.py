@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
-from ..errors import InputError, choice, detached, floats, number, shown
+from ..errors import InputError, broadcast, choice, detached, floats, number, quoted
 from .formatting import NO_ESTIMATE, decimals, format_half_width, with_interval
 from .rare import NO_RARITY, Rarity, chance_beyond, reach
 from .targets import Target
@@ -423,9 +423,9 @@ def limits(
     mean, half_width, df = broadcast(mean=means, half_width=half_width, df=df)
     confidence_level = checked_level(confidence_level)
     if not (half_width >= 0).all():
-        raise InputError(f"half_width goes down to {half_width.min():g}; 0 or more is allowed")
+        raise InputError(f"half_width must be >= 0, got {half_width.min():g}")
     if not (df > 0).all():
-        raise InputError(f"df goes down to {df.min():g}; more than 0 is allowed")
+        raise InputError(f"df must be > 0, got {df.min():g}")
     bounds = checked_bounds(bounds)
     if bounds is None:
         return mean - half_width, mean + half_width
@@ -443,7 +443,7 @@ def _limits_within(  # noqa: PLR0914 the steps of one formula
     is_outside = np.maximum(-share, share - 1) > ROUNDING_SHARE
     if is_outside.any():
         outside = mean[is_outside].flat[0]
-        raise InputError(f"mean = {outside:g}; {lowest:g} to {highest:g} is allowed")
+        raise InputError(f"mean must be from {lowest:g} to {highest:g}, got {outside:g}")
     share = share.clip(0, 1)
     quantile = stats.t.ppf((1 + confidence_level) / 2, df)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -503,24 +503,12 @@ def chance_of_equal(
     return (1 - p.clip(0, 1)) ** n
 
 
-def broadcast(**values: ArrayLike) -> list[Floats]:
-    """Arrays of numbers, broadcast against each other."""
-    arrays = {name: floats(name, value, None, finite=False) for name, value in values.items()}
-    try:
-        return list(np.broadcast_arrays(*arrays.values()))
-    except ValueError:
-        shapes = ", ".join(f"{name} {value.shape}" for name, value in arrays.items())
-        raise InputError(f"shapes: {shapes}; shapes that broadcast are needed") from None
-
-
 def mean_within(mean: float, bounds: Pair, name: str = "mean") -> float:
     """The mean, or the bound that it differs from by rounding alone."""
     for bound in bounds:
         if abs(mean - bound) <= ROUNDING_SHARE * (bounds[1] - bounds[0]):
             return float(bound)
-    if mean < bounds[0] or mean > bounds[1]:
-        raise InputError(f"{name} = {mean:g}; {bounds[0]:g} to {bounds[1]:g} is allowed")
-    return mean
+    return number(name, mean, minimum=bounds[0], maximum=bounds[1])
 
 
 def declared_bounds(values: ArrayLike, bounds: Bounds) -> Bounds:
@@ -556,8 +544,8 @@ def checked_bounds(bounds: Bounds) -> Bounds:
     ends = floats("bounds", bounds, None)
     if ends.shape != (2,) or ends[0] >= ends[1]:
         raise InputError(
-            f"bounds = {shown(bounds)}; None or two numbers, the lower first, such as (0, 100), "
-            "are allowed"
+            "bounds must be None or two numbers, the lower first, such as (0, 100), got "
+            f"{quoted(bounds)}"
         )
     return float(ends[0]), float(ends[1])
 

@@ -19,12 +19,14 @@ from scipy import stats
 from ..errors import (
     InputError,
     array,
+    broadcast,
+    check_together,
     choice,
     floats,
     instance,
     labels as checked_labels,
     number,
-    shown,
+    quoted,
     whole,
 )
 from .intervals import (
@@ -33,7 +35,6 @@ from .intervals import (
     Bounds,
     Floats,
     Pair,
-    broadcast,
     checked_level,
     declared_bounds,
 )
@@ -375,9 +376,7 @@ def estimate_variance(  # noqa: PLR0914 the steps of one formula
     estimates = _moments(x, held)
     model = estimates.model(shots)
     if not x.var(axis=2).any():
-        raise InputError(
-            "scores: they do not vary within any class of a task; there is no Q to choose"
-        )
+        raise InputError("scores must vary within a class of a task, to choose Q, got no variation")
     tasks, ways, queries = x.shape
     lost = 0.0
     if images is not None:
@@ -422,7 +421,8 @@ def optimal_queries(
         different lengths; queries that are not whole numbers from 1 on; a number of tasks below 2.
     """
     instance("model", model, VarianceModel)
-    if queries is None and tasks is None:
+    check_together(queries=queries, tasks=tasks)
+    if queries is None or tasks is None:
         if not np.isfinite(model.optimum):
             raise InputError(
                 f"Q* = {model.optimum}; give the queries to choose from and the tasks at each"
@@ -434,20 +434,18 @@ def optimal_queries(
     return int(queries[np.argmin(model.variance(queries, tasks))])
 
 
-def _checked_choices(queries: ArrayLike | None, tasks: ArrayLike | None) -> tuple[Floats, Floats]:
+def _checked_choices(queries: ArrayLike, tasks: ArrayLike) -> tuple[Floats, Floats]:
     """Numbers of queries to choose from, with the tasks at each."""
-    if queries is None or tasks is None:
-        raise InputError(
-            "queries and tasks: one is given without the other; both or none are needed"
-        )
     q = positive("queries", queries)
     t = floats("tasks", tasks)
     if (q % 1).any():
-        raise InputError(f"queries = {shown(queries)}; whole numbers are allowed")
+        raise InputError(f"queries must be integers, got {quoted(queries)}")
     if q.shape != t.shape or not q.size:
-        raise InputError(f"queries has shape {q.shape}, tasks {t.shape}; one length is needed")
+        raise InputError(
+            f"queries and tasks must have one length, got shapes {q.shape} and {t.shape}"
+        )
     if (t < 2).any():
-        raise InputError(f"tasks: the least is {t.min()}; at least 2 are needed for an interval")
+        raise InputError(f"tasks must be >= 2 for an interval, got {t.min():g}")
     return q, t
 
 
@@ -455,14 +453,11 @@ def _labels(x: Array, labels: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Checked labels of this shape."""
     classes = array("labels", labels, f"an array of shape {shape}")
     if classes.shape != shape:
-        raise InputError(
-            f"scores have shape {x.shape}, labels {classes.shape}; "
-            f"labels of shape {shape} are needed"
-        )
+        raise InputError(f"labels must have shape {shape}, got shape {classes.shape}")
     classes = checked_labels("labels", classes.ravel()).reshape(shape)
     if classes.dtype.kind == "i" and (classes < 0).any():
         raise InputError(
-            f"labels hold {classes.min()}, which is padding; tasks of equal size are needed"
+            f"labels must have no padding, as of tasks of equal size, got {classes.min()}"
         )
     return classes
 
@@ -470,7 +465,7 @@ def _labels(x: Array, labels: ArrayLike, shape: tuple[int, ...]) -> Array:
 def _by_class(x: Floats, labels: ArrayLike) -> Floats:
     """Values (T, K·Q) of queries in any order as (T, K, Q), by the class of each query."""
     if not x.size:
-        raise InputError(f"scores have shape {x.shape}; at least one query a task is needed")
+        raise InputError(f"scores must have at least one query per task, got shape {x.shape}")
     order, of_task = order_by_class("labels", _labels(x, labels, x.shape), "queries")
     return np.take_along_axis(x, order, axis=1).reshape(*of_task.shape, -1)
 
@@ -479,7 +474,7 @@ def positive(name: str, values: ArrayLike) -> Floats:
     """An array of numbers over 0."""
     x = floats(name, values, None)
     if (x <= 0).any():
-        raise InputError(f"{name}: the least is {x.min():g}; numbers over 0 are allowed")
+        raise InputError(f"{name} must be > 0, got {x.min():g}")
     return x
 
 
@@ -490,13 +485,12 @@ def checked_values(values: ArrayLike, least_tasks: int, labels: ArrayLike | None
         x = _by_class(x, labels)
     elif x.ndim == 2:
         raise InputError(
-            f"scores: shape {x.shape}; labels of the queries are needed too, or (tasks, ways, "
-            "queries)"
+            f"labels must be the classes of the queries for scores of shape {x.shape}, got None"
         )
     if x.ndim != 3 or len(x) < least_tasks or x.shape[1] < 1 or x.shape[2] < 2:
         raise InputError(
-            f"scores: shape {x.shape}; "
-            f"(tasks, ways, queries) with at least {least_tasks} tasks and 2 queries is needed"
+            f"scores must have shape (tasks, ways, queries) with at least {least_tasks} tasks and "
+            f"2 queries, got shape {x.shape}"
         )
     if labels is not None and np.ndim(values) == 3:
         _labels(x, labels, x.shape[:2])
@@ -507,18 +501,20 @@ def classes_held(x: Floats, labels: ArrayLike | None) -> Floats:
     """(T, C) the classes that each task holds, from labels as `moments` takes them."""
     if labels is None:
         raise InputError(
-            "labels = None; the classes of the queries are needed for the target 'new images'"
+            "labels must be the classes of the queries for the target 'new images', got None"
         )
     tasks, ways, _ = x.shape
     classes = np.sort(_labels(x, labels, np.shape(labels)), axis=1)
     classes = classes[:, :: classes.shape[1] // ways]
     if (classes[:, 1:] == classes[:, :-1]).any():
-        raise InputError(f"labels: {ways} different classes in each task are needed")
+        raise InputError(
+            f"labels must have {ways} different classes in each task, got one class twice"
+        )
     names, code = np.unique(classes, return_inverse=True)
     if tasks < 2 * len(names) and len(names) > ways:
         raise InputError(
-            f"labels: {len(names)} classes in {tasks} tasks; at least two tasks per class are "
-            "needed for the target 'new images' (a pilot of closed tasks)"
+            "labels must have at least two tasks per class for the target 'new images' (a pilot "
+            f"of closed tasks), got {len(names)} classes in {tasks} tasks"
         )
     held = np.zeros((tasks, len(names)))
     np.put_along_axis(held, code.reshape(classes.shape), 1.0, axis=1)

@@ -213,7 +213,7 @@ def check_power(power: float, confidence_level: float) -> None:
 def check_nonzero(difference: float) -> None:
     """Raise `InputError` where a difference is 0 or no finite number."""
     if number("difference", difference) == 0:
-        raise InputError(f"difference = {difference}; a number other than 0 is allowed")
+        raise InputError(f"difference must be a number other than 0, got {difference}")
 
 
 @dataclass(frozen=True)
@@ -432,7 +432,7 @@ def plan_sample_size(
     if isinstance(pilot, Pilot):
         if any(size is not None for size in (images_per_class, ways, shots)):
             raise InputError(
-                "images_per_class, ways and shots are left out with a Pilot, which knows its own"
+                "images_per_class, ways and shots must be None with a Pilot, which has its own"
             )
         ways = pilot.moments.ways
         return _open_plan(pilot, goal, _classes(ways if n_classes is None else n_classes, ways))
@@ -528,16 +528,15 @@ def _check_difference(pilot: ThreeIntervals | Pilot) -> None:
         bounds = pilot.closed.bounds
         is_of_one_method = pilot.closed.is_difference is False
     if is_of_one_method:
-        place = f" lie between {bounds[0]:g} and {bounds[1]:g}," if bounds else " are"
+        values = f"values from {bounds[0]:g} to {bounds[1]:g}" if bounds else "values"
         raise InputError(
-            f"pilot: its values{place} as those of one "
-            "method; a pilot of a difference is needed, 1.0 * right_of_first - right_of_second "
-            "with bounds=(-1, 1)"
+            "pilot must be of a difference, 1.0 * right_of_first - right_of_second with "
+            f"bounds=(-1, 1), got {values} of one method"
         )
 
 
 def _classes(n_classes: int | None, ways: int) -> int:
     classes = whole("n_classes", n_classes, 1, MAXIMUM)
     if classes < ways:
-        raise InputError(f"n_classes = {n_classes}; at least as many as ways = {ways} are needed")
+        raise InputError(f"n_classes must be at least ways = {ways}, got {n_classes}")
     return classes

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
-from ..errors import InputError, array
+from ..errors import InputError, array, quoted
 from .intervals import DEFAULT_CONFIDENCE_LEVEL, Array, Interval, checked_level, normal_quantile
 from .targets import Target
 
@@ -87,7 +87,7 @@ def mcnemar(
     of_second = _outcomes("b", b)
     if of_first.shape != of_second.shape:
         raise InputError(
-            f"a has {of_first.size} items, b has {of_second.size}; paired methods share their items"
+            f"a and b must have the same items, got {of_first.size} and {of_second.size}"
         )
     count = of_first.size
     wins = int((of_first & ~of_second).sum())
@@ -148,7 +148,7 @@ def wilson_interval(
 def _outcomes(name: str, values: ArrayLike) -> Array:
     outcomes = array(name, values, "an array of 0 and 1", float)
     if outcomes.ndim != 1 or not outcomes.size or not np.isin(outcomes, (0, 1)).all():
-        raise InputError(f"{name} has shape {outcomes.shape}; one 0 or 1 per item is needed")
+        raise InputError(f"{name} must have one 0 or 1 per item, got {quoted(values)}")
     return outcomes.astype(bool)
 
 

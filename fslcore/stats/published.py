@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import InputError, choice, number, shown, whole
+from ..errors import InputError, choice, number, quoted, whole
 from .intervals import (
     DEFAULT_CONFIDENCE_LEVEL,
     Interval,
@@ -256,8 +256,8 @@ def compare_printed(
     if images is not None and max(counts) > sets[0]:
         if sampling == "open":
             raise InputError(
-                f"tasks = {max(counts)}; "
-                f"{images} images make at most {sets[0]} open tasks of this shape"
+                f"tasks must be at most {sets[0]}, the open tasks of this shape that {images} "
+                f"images make, got {max(counts)}"
             )
         sampling = "closed"
     if sampling == "open":
@@ -291,7 +291,9 @@ def _task_counts(tasks: int | Sequence[int], same_tasks: str) -> tuple[int, int]
     pair = tasks if isinstance(tasks, (tuple, list)) and len(tasks) == 2 else (tasks, tasks)
     first, second = (whole("tasks", count, 2, MAXIMUM) for count in pair)
     if same_tasks == "yes" and first != second:
-        raise InputError(f"tasks = {first} and {second}; the same tasks are equally many")
+        raise InputError(
+            f"tasks must be equally many with same_tasks='yes', got {first} and {second}"
+        )
     return first, second
 
 
@@ -304,12 +306,12 @@ def _figure(name: str, figure: Sequence[float]) -> Pair:
     """A checked mean, and what stands behind its ±."""
     if not isinstance(figure, (tuple, list, np.ndarray)) or np.shape(figure) != (2,):
         raise InputError(
-            f"{name} = {shown(figure)}; a mean and its ±, two numbers in percent, are allowed"
+            f"{name} must be a mean and its ±, two numbers in percent, got {quoted(figure)}"
         )
     mean = number(f"mean of {name}", figure[0])
     if 0 < mean <= 1:
         raise InputError(
-            f"mean of {name} = {mean:g}; percent is allowed, not a share: {100 * mean:g}"
+            f"mean of {name} must be in percent, got {mean:g}; did you mean {100 * mean:g}?"
         )
     number(f"mean of {name}", mean, over=1, under=100)
     return mean, number(f"± of {name}", figure[1], over=0, under=100)

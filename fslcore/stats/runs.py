@@ -386,12 +386,9 @@ def _validated_runs(ndim: int, a: ArrayLike, b: ArrayLike | None, *, paired: boo
 def _checked_runs(ndim: int, name: str, values: ArrayLike) -> Floats:
     runs = floats(name, values, ndim)
     if len(runs) < 2:
-        raise InputError(
-            f"{name} has {len(runs)} run; at least 2 are needed, and nothing can be said of new "
-            "runs"
-        )
+        raise InputError(f"{name} must have at least 2 runs, to estimate new ones, got {len(runs)}")
     if ndim > 1 and (0 in runs.shape or runs.shape[1] < 2):
-        raise InputError(f"{name} has shape {runs.shape}; runs, and at least 2 tasks, are needed")
+        raise InputError(f"{name} must have runs with at least 2 tasks, got shape {runs.shape}")
     return runs
 
 

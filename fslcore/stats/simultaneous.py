@@ -114,7 +114,7 @@ def simultaneous_intervals(
     count, tasks = x.shape
     if not count or tasks < 2:
         raise InputError(
-            f"differences have shape {x.shape}; 1 comparison or more on 2 tasks or more is allowed"
+            f"differences must have at least 1 comparison and 2 tasks, got shape {x.shape}"
         )
     mean = x.mean(axis=1)
     p_values, half_width = _of_equal_differences(

@@ -15,7 +15,7 @@ def check_task_count(tasks: int) -> None:
     """Raise `InputError` where there are too few tasks for a jackknife over images."""
     if tasks < MINIMUM_TASKS:
         raise InputError(
-            f"{tasks} tasks; at least {MINIMUM_TASKS} are needed, and some thousand are better"
+            f"tasks must be at least {MINIMUM_TASKS}, better some thousand, got {tasks}"
         )
 
 
@@ -33,19 +33,18 @@ def checked_images(name: str, images: ArrayLike, shape: tuple[int, int], lowest:
     tasks, count = shape
     if images.ndim != 2 or len(images) != tasks or not images.size:
         raise InputError(
-            f"{name} is {images.dtype} of shape {images.shape}; "
-            f"whole numbers, one row for each of {tasks} tasks"
+            f"{name} must be integers, one row for each of {tasks} tasks, got {images.dtype} of "
+            f"shape {images.shape}"
         )
     if images.min() < lowest or images.max() >= count:
+        padding = "" if lowest else ", without padding"
         raise InputError(
-            f"{name} holds images from {images.min()} to {images.max()}; "
-            f"images {lowest} to {count - 1} are allowed{'' if lowest else ', without padding'}"
+            f"{name} must be from {lowest} to {count - 1}{padding}, got {images.min()} to "
+            f"{images.max()}"
         )
     ordered = np.sort(images, axis=1)
     if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
-        raise InputError(
-            f"{name}: an image stands twice in a task; tasks without repetition are needed"
-        )
+        raise InputError(f"{name} must be different in each task, got an image twice in one task")
     return images
 
 
@@ -55,8 +54,8 @@ def check_reuse(name: str, images: Array) -> None:
     """
     if len(np.unique(images)) == images.size:
         raise InputError(
-            f"{name}: no image is in two tasks; tasks drawn with reuse of images are needed "
-            "(sample_closed). For open tasks, open_task_interval of their accuracies applies to new "
+            f"{name} must share images between tasks, as sample_closed draws them, got none in "
+            "two tasks. For open tasks, open_task_interval of their accuracies applies to new "
             "images"
         )
 
@@ -78,5 +77,5 @@ def order_by_class(name: str, classes: Array, places: str = "images") -> tuple[A
         if one_class and (task_classes[:, 1:] != task_classes[:, :-1]).all():
             return order, task_classes
     raise InputError(
-        f"{name}: {ways} classes with equal numbers of {places} in each task are needed"
+        f"{name} must have equal numbers of {places} of {ways} classes in each task, got others"
     )

@@ -173,8 +173,8 @@ def paired_interval(
     differences = paired_differences(a, b, atol=atol)
     if differences.ndim != 1 or differences.size < 2:
         raise InputError(
-            f"a and b have shape {differences.shape}; one number per task for at least 2 "
-            "tasks is needed"
+            "a and b must have one number for each of at least 2 tasks, got shape "
+            f"{differences.shape}"
         )
     _check_units(a, b)
     bounds = bounds_of_difference(a, b, bounds)
@@ -222,9 +222,7 @@ def paired_differences(
     x = floats("a", a, None)
     y = floats("b", b, None)
     if x.shape != y.shape or x.ndim not in (1, 2) or not x.size:
-        raise InputError(
-            f"a has shape {x.shape}, b has {y.shape}; paired methods share their tasks"
-        )
+        raise InputError(f"a and b must be from the same tasks, got shapes {x.shape} and {y.shape}")
     axis = whole("axis", axis, -x.ndim, x.ndim - 1)
     tolerance = np.maximum(rounding(a, x, atol, axis), rounding(b, y, atol, axis))
     differences = x - y
@@ -249,9 +247,8 @@ def _in_order(first: Any, second: Any) -> Any:
     are_unique = rows.is_unique and other_rows.is_unique
     if len(rows) != len(other_rows) or not (are_unique and rows.isin(other_rows).all()):
         raise InputError(
-            f"index: a has {shown(list(rows[:3]))} …, b has "
-            f"{shown(list(other_rows[:3]))} …; the same labels, each once, are needed to pair "
-            "tasks (.to_numpy() of both, to pair them by position)"
+            f"a and b must have the same index, each label once, got {shown(list(rows[:3]))} … "
+            f"and {shown(list(other_rows[:3]))} …; .to_numpy() of both pairs tasks by position"
         )
     return second.reindex(rows)
 
@@ -275,8 +272,9 @@ def _check_units(a: ArrayLike, b: ArrayLike) -> None:
         in_shares = 0 <= small.min() < small.max() <= 1 and ((small > 0) & (small < 1)).any()
         if in_percent and in_shares and 5 * small.mean() < large.mean():
             raise InputError(
-                f"{large_name} goes up to {large.max():g} and {small_name} to {small.max():g}: "
-                "percent and shares? one unit is needed (divide both by 100 if it is)"
+                f"{large_name} and {small_name} must be in one unit, got values up to "
+                f"{large.max():g} and {small.max():g}; if they are percent and shares, divide "
+                f"{large_name} by 100"
             )
 
 
@@ -466,7 +464,7 @@ def per_task(name: str, values: ArrayLike) -> CheckedScores:
     numbers = floats(name, values)
     if numbers.size < 2:
         raise InputError(
-            f"{name} has shape {numbers.shape}; one number per task for at least 2 tasks is needed"
+            f"{name} must have one number for each of at least 2 tasks, got shape {numbers.shape}"
         )
     return CheckedScores(numbers, float(rounding(values, numbers).item()))
 
@@ -492,8 +490,8 @@ def _interval(
         if values.min() < bounds[0] - slack or values.max() > bounds[1] + slack:
             subject = "differences of a and b" if is_difference else "scores"
             raise InputError(
-                f"{subject} go from {values.min():g} to {values.max():g}; "
-                f"bounds = {shown(bounds)}, between which they lie"
+                f"{subject} must be within bounds = {shown(bounds)}, got {values.min():g} to "
+                f"{values.max():g}"
             )
     return Interval(
         estimate=float(values.mean()),

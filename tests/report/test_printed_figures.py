@@ -134,7 +134,7 @@ def test_a_number_in_brackets_is_no_half_width(capsys, text):
 
 
 LINES = """71.2 70±1 --tasks 600 => a = 71.2; a mean and its ±, such as 71.2±0.4
-0.712±0.004 70±1 --tasks 600 => mean of a = 0.712; percent is allowed
+0.712±0.004 70±1 --tasks 600 => mean of a must be in percent, got 0.712
 71.2±0.4 70±1 => --tasks
 71.2±0.4 70±1 --tasks 1 => tasks must be an integer >= 2, got 1
 71.2±0.4 70±1 --tasks 5 6 7 => one number is allowed, or one for each figure

@@ -219,10 +219,10 @@ def test_freedom_of_both_ways_is_satterthwaite_s(of_class):
 @pytest.mark.parametrize(
     "groups, words",
     [
-        ({"class_groups": np.arange(160) // 30}, "class_groups: class 1 is in several"),
-        ({"class_groups": np.zeros(160)}, "class_groups: all classes are in one"),
+        ({"class_groups": np.arange(160) // 30}, "^class_groups .*got several for 1$"),
+        ({"class_groups": np.zeros(160)}, "^class_groups .*at least 2"),
         ({"groups": np.arange(160) // 20}, "groups: each class is one group"),
-        ({"groups": np.zeros(160)}, "groups: all images are in one"),
+        ({"groups": np.zeros(160)}, "^groups .*at least 2"),
     ],
 )
 def test_bad_groups_are_refused(run, groups, words):
@@ -238,7 +238,7 @@ def test_bad_groups_are_refused(run, groups, words):
 
 def test_values_without_a_query_are_needed_for_each(run):
     values, support, query, labels = run
-    with refuses("scores_without has shape"):
+    with refuses("^scores_without", "query", r"\(600, 20\), got \(600, 19\)"):
         jackknife_influence(
             values.mean(axis=1), support, labels, query=query, scores_without=values[:, 1:]
         )

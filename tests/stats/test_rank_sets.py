@@ -1,6 +1,5 @@
 """Ranks that methods may have: from verdicts on pairs, and how often true ranks lie in them, by simulation."""
 
-import re
 
 import numpy as np
 import pytest
@@ -35,11 +34,11 @@ def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_fa
 @pytest.mark.parametrize(
     "better, words",
     [
-        ([[0, 2], [0, 0]], "better has shape (2, 2); (M, M) truth values are allowed"),
-        ([[0, 1], [1, 0]], "better[0, 1] and better[1, 0] are both true"),
-        ([True, False], "better must have 2 dimensions, got shape (2,)"),
+        ([[0, 2], [0, 0]], r"^better .*True and False, got \[\[0, 2"),
+        ([[0, 1], [1, 0]], r"^better .*\[0, 1\] and \[1, 0\], got both"),
+        ([True, False], r"better .* 2 dimensions, got shape \(2,\)"),
     ],
 )
 def test_bad_input_is_refused(better, words):
-    with refuses(re.escape(words)):
+    with refuses(words):
         stats.rank_confidence_sets(better)

@@ -65,7 +65,7 @@ def jackknife_covariance(models):
 @given(values)
 def test_jackknife_leaves_out_each_task_once(x):
     if not x.var(axis=2).any():
-        with refuses("do not vary"):
+        with refuses("^scores .*vary"):
             stats.estimate_variance(x, 5)
         return
     p = stats.estimate_variance(x, 5)
@@ -244,7 +244,7 @@ def test_a_pilot_of_one_method_is_no_pilot_of_a_difference():
     right = np.random.default_rng(0).random((9, 2, 8)) < 0.5
     assert stats.estimate_variance(1.0 * right, 5).bounds is None
     assert stats.estimate_variance(1.0 * right, 5, bounds=(-100, 100)).bounds == (-100, 100)
-    with refuses("^pilot: ", "between 0 and 1"):
+    with refuses("^pilot .*difference", "from 0 to 1"):
         stats.plan_sample_size(stats.estimate_variance(right, 5), difference=0.1)
 
 
@@ -259,10 +259,10 @@ def test_the_best_whole_number_of_queries_is_the_best_of_all(alpha, beta, shots)
 @pytest.mark.parametrize(
     "labels, words",
     [
-        (None, "labels of the queries are needed"),
-        ([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]], "labels: 2 classes with equal"),
-        ([[0, 0, 1, 1]] * 2, r"labels \(2, 4\)"),
-        ([[0, 0, -1, -1]] * 3, "labels hold -1, which is padding"),
+        (None, "^labels .*queries.*got None"),
+        ([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]], "^labels .*equal numbers .* 2 classes"),
+        ([[0, 0, 1, 1]] * 2, r"^labels .*\(3, 4\), got shape \(2, 4\)"),
+        ([[0, 0, -1, -1]] * 3, "^labels .*padding.*got -1"),
     ],
 )
 def test_labels_that_do_not_fit_are_refused(labels, words):
@@ -273,7 +273,7 @@ def test_labels_that_do_not_fit_are_refused(labels, words):
 @pytest.mark.parametrize(
     "label, words",
     [
-        (None, "labels = None; the classes of the queries"),
+        (None, "^labels .*'new images', got None"),
         (np.zeros((40, 3), int), "3 different classes"),
         (np.arange(120).reshape(40, 3), "120 classes in 40 tasks"),
     ],
@@ -294,14 +294,14 @@ ONES = stats.VarianceModel(1, 1, 1, 1)
         (lambda: moments(np.ones((3, 2))), r"shape \(3, 2\)"),
         (lambda: moments(NUMBERS[:1]), "at least 2 tasks"),
         (lambda: moments(NUMBERS[..., :1]), "2 queries"),
-        (lambda: stats.estimate_variance(np.eye(4)[:, :, None].repeat(2, 2), 5), "do not vary"),
+        (lambda: stats.estimate_variance(np.eye(4)[:, :, None].repeat(2, 2), 5), "^scores .*vary"),
         (lambda: stats.estimate_variance(NUMBERS[:2], 5), "at least 3 tasks"),
         (lambda: stats.estimate_variance(NUMBERS, 5, images=13), "images .*>= 14, got 13"),
         (lambda: ONES.variance(5, -1), "^tasks"),
-        (lambda: stats.optimal_queries(ONES, [1, 2], [9, 1]), "the least is 1"),
+        (lambda: stats.optimal_queries(ONES, [1, 2], [9, 1]), "^tasks .*2.*got 1$"),
         (lambda: stats.optimal_queries(ONES, [1, 2], [9]), "one length"),
-        (lambda: stats.optimal_queries(ONES, [1, 2]), "without the other"),
-        (lambda: stats.optimal_queries(ONES, tasks=[9, 8]), "without the other"),
+        (lambda: stats.optimal_queries(ONES, [1, 2]), "tasks .*got queries alone"),
+        (lambda: stats.optimal_queries(ONES, tasks=[9, 8]), "queries and.*got tasks alone"),
         (lambda: stats.optimal_queries(ONES, [2.5, 1], [50, 40]), "queries"),
     ],
 )

@@ -185,9 +185,9 @@ def test_how_many_units_are_held_at_once_changes_nothing(run, monkeypatch):
 def test_tasks_that_share_no_image_are_sent_to_the_open_interval():
     labels = np.arange(3).repeat(80)
     tasks = sample_open(labels, ways=3, shots=2, queries=1)
-    with refuses("support and query", "no image", "open_task_interval"):
+    with refuses("support and query", "none", "open_task_interval"):
         three_intervals(np.ones(tasks.query.shape), tasks.support, tasks.query, labels)
-    with refuses("images", "no image", "two tasks"):
+    with refuses("images", "none", "two tasks"):
         jackknife_influence(np.ones(len(tasks)), tasks.support, labels)
 
 
@@ -322,7 +322,7 @@ def test_a_plan_is_of_a_difference():
     places = tasks.support, tasks.query, labels
     shape = dict(images_per_class=12, n_classes=6, ways=5, shots=1, difference=0.1)
     assert plan_sample_size(three_intervals(right[0] - right[1], *places), **shape).n_tasks > 1
-    with refuses("^pilot: ", "between 0 and 1"):
+    with refuses("^pilot .*difference", "from 0 to 1"):
         plan_sample_size(three_intervals(right[0] == 1, *places), **shape)
 
 
@@ -439,7 +439,7 @@ def test_bounds_are_those_that_are_given(run):
     assert without.bounds is None and without.high == without.estimate + without.half_width
     from_tasks = jackknife_influence(values.mean(axis=1), places[0], places[2])
     assert from_tasks.intervals(bounds=(0, 100)).images.bounds == (0, 100)
-    with refuses("mean = .*; 0 to 1 is allowed"):
+    with refuses("^mean", "from 0 to 1", "got 52"):
         from_tasks.intervals(bounds=(0, 1))
 
 
@@ -474,23 +474,23 @@ def test_images_of_classes_that_no_task_holds_do_not_matter(function, is_disjoin
 
 
 BAD_TASKS = [
-    (lambda a: {"scores": a["scores"][:, 1:]}, r"scores have shape \(20, 8\), query \(20, 9\)"),
+    (lambda a: {"scores": a["scores"][:, 1:]}, r"scores, query .*\(20, 8\), \(20, 9\)"),
     (lambda a: {"query": np.where(a["query"] > 40, -1, a["query"])}, "without padding"),
-    (lambda a: {"labels": a["labels"][:40]}, "images 0 to 39 are allowed"),
+    (lambda a: {"labels": a["labels"][:40]}, "from 0 to 39, .*got 0 to 47"),
     (
         lambda a: {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)},
-        "twice in a task",
+        "an image twice",
     ),
     (
         lambda a: {name: a[name][:, 1:] for name in ("query", "scores")},
-        "^query: 3 classes with equal numbers",
+        "^query .* equal numbers .*3 classes",
     ),
-    (lambda a: other_support(a, [0, 8, 9, 10, 16, 17]), "^support: 3 classes with equal numbers"),
-    (lambda a: other_support(a, [0, 1, 2, 3, 8, 9]), "^support: 3 classes with equal numbers"),
-    (lambda a: {"support": np.roll(a["support"], 1, axis=0)}, "different classes|twice in a task"),
+    (lambda a: other_support(a, [0, 8, 9, 10, 16, 17]), "^support .* equal numbers .*3 classes"),
+    (lambda a: other_support(a, [0, 1, 2, 3, 8, 9]), "^support .* equal numbers .*3 classes"),
+    (lambda a: {"support": np.roll(a["support"], 1, axis=0)}, "same classes|an image twice"),
     (
         lambda a: {name: a[name][:19] for name in ("scores", "support", "query")},
-        "19 tasks; at least 20",
+        "^tasks .*20.*got 19",
     ),
 ]
 
@@ -516,7 +516,7 @@ def test_bad_tasks_are_refused(change, words):
 def test_a_class_too_small_to_leave_an_image_out():
     labels = np.arange(3).repeat(4)
     tasks = sample_closed(labels, tasks=20, ways=2, shots=3, queries=1)
-    with refuses("class 0", r"\b4 images", r"\b5\b"):
+    with refuses("class 0", r"\b5 images", "got 4"):
         three_intervals(np.ones((20, 2)), tasks.support, tasks.query, labels)
 
 
@@ -536,7 +536,7 @@ def test_tasks_that_are_not_kept_apart_are_refused():
             groups,
             f"groups: {min(shared[first])} is in .* of task {first}, which",
         ),
-        ((ordinary.support, ordinary.query), None, "group_disjoint = True; the groups"),
+        ((ordinary.support, ordinary.query), None, "^groups .*group_disjoint=True.*None"),
         ((is_disjoint.support, twice), groups, "two images of a group in a class"),
     ):
         with refuses(words):

@@ -224,7 +224,7 @@ def test_fewer_tasks_are_refused_where_there_is_a_choice():
     x = np.random.default_rng(1).normal(50, 3, (2, chosen.FEWEST_TASKS))
     corrected = stats.winner_interval(x).corrected
     assert corrected.low < corrected.high
-    with refuses(r"scores have shape \(2, 99\); .* 100 or more"):
+    with refuses("^scores", r"\b100\b", r"got shape \(2, 99\)"):
         stats.winner_interval(x[:, 1:])
     assert stats.winner_interval(x[:1, 1:]).method == 0
 
@@ -240,12 +240,12 @@ def test_a_covariance_may_be_off_by_rounding():
 @pytest.mark.parametrize(
     "arguments, words",
     [
-        (([[1.0]],), "2 tasks or more"),
+        (([[1.0]],), r"at least 2 tasks.*got shape \(1, 1\)"),
         (([[np.nan]],), "^scores must be finite, got NaN or infinity in 1 of"),
-        (([1.0, 2.0], np.eye(3)), r"covariance \(3, 3\)"),
-        (([1.0, 2.0], [[1, 0.5], [0.2, 1]]), "covariance: no covariance matrix"),
-        (([1.0, 2.0], [[1, 2], [2, 1]]), "covariance: no covariance matrix"),
-        (([1.0, 2.0], np.eye(2), -1), "df has shape"),
+        (([1.0, 2.0], np.eye(3)), r"^covariance .*got shape \(3, 3\) for 2"),
+        (([1.0, 2.0], [[1, 0.5], [0.2, 1]]), "^covariance .*symmetric"),
+        (([1.0, 2.0], [[1, 2], [2, 1]]), "^covariance .*symmetric"),
+        (([1.0, 2.0], np.eye(2), -1), "^df .*>= 1.*got -1"),
     ],
 )
 def test_bad_input_is_refused(arguments, words):

@@ -26,7 +26,7 @@ __all__ = ["Bank", "load_features"]
 Rows = TypeVar("Rows", torch.Tensor, np.ndarray)
 ARRAYS = {  # of a file: dimensions, kinds of values and their form; the last two are optional
     "features": (2, "fiub", "(N, D) floats"),
-    "labels": (1, "fiubUS", "(N,) integers, or text,"),
+    "labels": (1, "fiubUS", "(N,) integers, or text"),
     "text": (2, "fiub", "(K, D) floats"),
     "center": (1, "fiub", "(D,) floats"),
 }
@@ -74,7 +74,7 @@ class Bank:
     def __post_init__(self) -> None:
         if len(self.data) != len(self.labels):
             raise InputError(
-                f"{len(self.labels)} labels for {len(self.data)} rows; one per row is needed"
+                f"labels must have one per row, {len(self.data)}, got {len(self.labels)}"
             )
         for name, ndim in (("text", 2), ("center", 1)):
             self._check_optional(name, getattr(self, name), ndim)
@@ -84,7 +84,7 @@ class Bank:
                 self.class_names is not None and len(self.text) != classes
             ):
                 raise InputError(
-                    f"text: {len(self.text)} rows for {classes} classes; one per class is needed"
+                    f"text must have one row for each of {classes} classes, got {len(self.text)}"
                 )
             if not self.text.any(dim=1).all():
                 raise InputError(
@@ -101,10 +101,10 @@ class Bank:
         wanted = f"{shape} floats, D as of the features {tuple(self.data.shape)}"
         if values.ndim != ndim or self.data.ndim != 2 or values.shape[-1] != self.data.shape[1]:
             raise InputError(
-                f"{name}: {values.dtype} of shape {tuple(values.shape)}; {wanted}, are needed"
+                f"{name} must be {wanted}, got {values.dtype} of shape {tuple(values.shape)}"
             )
         if not torch.isfinite(values).all():
-            raise InputError(f"{name}: it holds NaN or infinity; {wanted}, are needed")
+            raise InputError(f"{name} must be {wanted}, got NaN or infinity")
 
     def __len__(self) -> int:
         return len(self.data)
@@ -192,7 +192,7 @@ def load_features(path: str | Path) -> Bank:
     pickles = " without pickles" if path.suffix in (".npz", ".npy", ".pt", ".pth") else ""
     with readable("features", path, f"a readable {path.suffix}{pickles}"):
         if path.suffix not in READERS:
-            raise InputError(f"features: {path.name}; {', '.join(READERS)} are allowed")
+            raise InputError(f"features must be a file {', '.join(READERS)}, got {path.name}")
         arrays = READERS[path.suffix](path)
     for name in ARRAYS:
         _check_array(name, arrays.get(name), path)
@@ -228,8 +228,7 @@ def _check_array(name: str, values: np.ndarray | None, path: Path) -> None:
             raise InputError(f"features: {path} lacks the array '{name}'")
     elif values.ndim != ndim or values.dtype.kind not in kinds:
         raise InputError(
-            f"features: '{name}' in {path.name} is {values.dtype} of shape {values.shape}; {form} "
-            "are needed"
+            f"'{name}' in {path.name} must be {form}, got {values.dtype} of shape {values.shape}"
         )
 
 
@@ -260,8 +259,7 @@ def _npy(path: Path) -> Arrays:
     labels = path.with_name("labels.npy")
     if path == labels or not labels.is_file():
         raise InputError(
-            f"features: {path.name} holds one array; labels.npy beside it, or a .npz of both, is "
-            "needed"
+            f"{path.name} must have labels.npy beside it, or be a .npz of both, got one array"
         )
     # Mapped copy-on-write: torch needs writable memory, and the file stays unchanged.
     mapped: Literal["c"] | None = "c" if path.stat().st_size > MAPPED else None
@@ -306,7 +304,7 @@ def _named(path: Path, arrays: Arrays) -> Arrays:
     if text is not None:  # reorder from the integers to the names, which become the labels
         if len(text) != len(names):
             raise InputError(
-                f"text: {len(text)} rows for {len(names)} classes; one per class is needed"
+                f"text must have one row for each of {len(names)} classes, got {len(text)}"
             )
         present = np.unique(labels)
         arrays = arrays | {"text": text[present[np.argsort(names[present])]]}
@@ -372,7 +370,7 @@ def _classes(labels: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray | No
         return label.astype(np.int64), names
     if labels.dtype.kind == "f":
         refuse(~np.isfinite(labels), "NaN or infinite")
-        refuse(labels % 1 != 0, "no classes (integers are needed, or text)")
+        refuse(labels % 1 != 0, "neither integers nor text")
     return labels.astype(np.int64), None
 
 
@@ -382,7 +380,7 @@ def _check(bank: Bank, name: str) -> None:
         raise InputError(f"features: {name} holds {len(bank)} rows of {bank.data.shape[1]} numbers")
     if len(np.unique(bank.labels)) < 2:
         raise InputError(
-            f"features: {name} holds one class, {bank.classes[0]}; at least 2 are needed"
+            f"features must be of at least 2 classes, got one, {bank.classes[0]}, in {name}"
         )
     if all((part == bank.data[0]).all() for part in chunks(bank.data)):
         raise InputError(

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from PIL import ExifTags, Image, ImageColor, UnidentifiedImageError
 
-from ..errors import InputError
+from ..errors import InputError, quoted
 
 __all__ = ["Lost", "centre_square", "colour", "cut", "is_image", "large_allowed", "rgb", "squeezed"]
 
@@ -68,7 +68,8 @@ def colour(ground: str) -> str:
         ImageColor.getrgb(ground)
     except (ValueError, AttributeError, TypeError):
         raise InputError(
-            f"ground = {ground}; white, black, grey and other names of colours are allowed"
+            "ground must be the name of a colour, such as white, black or grey, got "
+            f"{quoted(ground)}"
         ) from None
     return ground
 

@@ -247,11 +247,8 @@ def load_folder(
     """
     path = at_home(path, "dataset")
     if not path.is_dir():
-        raise InputError(
-            f"dataset: {path} is a file; a folder of class folders is needed"
-            if path.is_file()
-            else f"dataset: no folder {path}"
-        )
+        got = f"the file {path}" if path.is_file() else f"no folder {path}"
+        raise InputError(f"dataset must be a folder of class folders, got {got}")
     listed = [entry for entry in _listed(path) if not is_junk(entry)]
     classes = [entry for entry in listed if entry.is_dir()]
     loose = [entry for entry in listed if not entry.is_dir()]
@@ -281,9 +278,9 @@ def _check_levels(path: Path, classes: list[Path], loose: list[Path]) -> None:
     """Raise `InputError` if these folders are not classes, by their names or their content."""
     if not classes:
         images = sum(map(is_image, loose))
+        images_alone = f" but {images} images" if images else ""
         raise InputError(
-            f"dataset: {path} holds no class folders{f' but {images} images' if images else ''} "
-            "(PATH/CLASS/IMAGE is needed)"
+            f"dataset must have class folders, PATH/CLASS/IMAGE, got none{images_alone} in {path}"
         )
     splits = [d.name for d in classes if d.name.lower() in SPLITS]
     if len(splits) > 1:

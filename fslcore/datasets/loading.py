@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import sources
 from ..catalogue import registered_datasets
-from ..errors import InputError, suggestion, whole
+from ..errors import InputError, quoted, suggestion, whole
 from ..paths import at_home
 from .listing import PARTED_RELEASES, READERS, cards
 
@@ -97,7 +97,9 @@ def _read_as(text: str, split: str) -> tuple[str, str | Path, Settings]:
         return kind, _folder_of(text, kind, split, settings), settings
     if colon and f"{kind}:PATH" in path_forms():
         if not path:  # the empty path would be the current folder
-            raise InputError(f"dataset = {spec}; the path of a folder is needed, as {kind}:PATH")
+            raise InputError(
+                f"dataset must be {kind}:PATH with the path of a folder, got {quoted(spec)}"
+            )
         if not at_home(path, "dataset").is_dir():
             raise InputError(f"dataset: no folder {path}")
         return kind, path, settings
@@ -108,7 +110,9 @@ def _read_as(text: str, split: str) -> tuple[str, str | Path, Settings]:
             similar = f" (did you mean {form}:{spec}?)"
         else:
             similar = suggestion(f"{kind}:PATH" if colon else spec, [*allowed, *READERS])
-        raise InputError(f"dataset = {spec}; known are {', '.join(allowed)}{similar}")
+        raise InputError(
+            f"dataset must be one of {', '.join(allowed)}, got {quoted(spec)}{similar}"
+        )
     return "", spec, settings
 
 

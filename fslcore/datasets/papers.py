@@ -196,9 +196,7 @@ def _records(file: Path) -> np.ndarray:
     """(N, RECORD) bytes of a binary file of CIFAR-100."""
     length = file.stat().st_size if file.is_file() else 0
     if not length or length % RECORD:
-        raise InputError(
-            f"dataset: {file} has {length} bytes; records of {RECORD} bytes are needed"
-        )
+        raise InputError(f"{file} must have records of {RECORD} bytes, got {length} bytes")
     return np.fromfile(file, np.uint8).reshape(-1, RECORD)
 
 

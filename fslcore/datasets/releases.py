@@ -39,7 +39,7 @@ import pandas as pd
 from PIL import Image
 
 from ..catalogue import SPLITS
-from ..errors import InputError, choice, shown, whole
+from ..errors import InputError, choice, quoted, shown, whole
 from ..paths import at_home, readable
 from .folder import SIZES, from_class_folders, from_files, is_junk
 from .images import Images, OnDemand
@@ -132,7 +132,9 @@ def load_release(
         table["part"] = table["image"].map(release.parts(root)).fillna("")
     if part is not None:
         if not release.parts:
-            raise InputError(f"part = {part}; {name} has no parts")
+            raise InputError(
+                f"part must be None for {name}, which has no parts, got {quoted(part)}"
+            )
         choice("part", part, sorted(set(table["part"]) - {""}))
         table = table[table["part"] == part].reset_index(drop=True)
     boxes = table[EDGES].to_numpy(float) if "left" in table else None
@@ -215,8 +217,8 @@ def _bitmaps(file: Path) -> np.ndarray:
         bitmaps = np.load(file, mmap_mode="r", allow_pickle=False)
     if bitmaps.dtype != np.uint8 or bitmaps.shape[1:] != (DRAWN**2,) or not len(bitmaps):
         raise InputError(
-            f"dataset: {file} holds {bitmaps.dtype} {bitmaps.shape}; (N, {DRAWN**2}) of uint8 are "
-            "needed"
+            f"{file} must have shape (N, {DRAWN**2}) of uint8, got {bitmaps.shape} of "
+            f"{bitmaps.dtype}"
         )
     return bitmaps
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from ..catalogue import SPLITS
-from ..errors import InputError, suggestion
+from ..errors import InputError, either, quoted, suggestion
 
 __all__ = ["listed_splits", "of_split"]
 
@@ -37,8 +37,10 @@ def of_split(key: str | None, split: str, classes: Iterable[str], folder: Path) 
         base = {*range(numbers[0], numbers[1] + 1)}.difference(lists["novel"], lists["validation"])
         lists = {"base": sorted(base), **lists}
     if split not in lists:
-        existing = " and ".join(name for name in SPLITS if name in lists)
-        raise InputError(f"split = {split}; of this data set there is {existing}")
+        raise InputError(
+            f"split must be {either(name for name in SPLITS if name in lists)} of this data set, "
+            f"got {quoted(split)}"
+        )
     by_entry = {_number(name) if numbers else name: name for name in classes}
     missing = [entry for entry in lists[split] if entry not in by_entry]
     if missing:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from .. import datasets, learners, sources
 from ..catalogue import learner_title, registered_learners
 from ..datasets.bank import Bank, load_features
-from ..errors import InputError, instance, suggestion
+from ..errors import InputError, instance, quoted, suggestion
 from ..learners.protocol import complete
 from ..models import backbones, registry
 from .cache import ConfiguredMethod
@@ -46,9 +46,8 @@ class Method(NamedTuple):
         if network not in networks or (learner not in known and ":" not in learner):
             similar = suggestion(network, networks) if network not in networks else ""
             raise InputError(
-                f"method = {text}; a backbone ({', '.join(networks)}), a space and a learner "
-                f"({', '.join(known)}) are "
-                f"needed{similar or suggestion(learner, known)}"
+                f"method must be a backbone ({', '.join(networks)}), a space and a learner "
+                f"({', '.join(known)}), got {quoted(text)}{similar or suggestion(learner, known)}"
             )
         return cls(backbone, learner)
 

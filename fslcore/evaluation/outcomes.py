@@ -73,7 +73,7 @@ class Outcomes:
         queries, remainder = divmod(label.shape[1], ways)
         if remainder or (label != np.repeat(np.arange(ways), queries)).any():
             raise InputError(
-                "record: classes have different numbers of queries; equal numbers are needed"
+                "record must have equal numbers of queries per class, got unequal ones"
             )
         correct = np.take_along_axis(self.correct, order, axis=1)
         return correct.reshape(-1, ways, queries).astype(np.int8)
@@ -197,8 +197,8 @@ def _checked(learner: Learner, output: object, tasks: Tasks) -> torch.Tensor:
     fault = shape_fault(output, shape)
     if fault:
         raise InputError(
-            f"learner = {learner.name}; its scores are {fault}; a tensor or array of shape {shape} "
-            "is needed: a score for each task, query and class"
+            f"the scores of {learner.name} must be a tensor or array of shape {shape}, one for "
+            f"each task, query and class, got {fault}"
         )
     output = torch.as_tensor(output).detach()
     is_nan = output.isnan().any(dim=-1).cpu().numpy() & (tasks.query >= 0)

@@ -45,5 +45,5 @@ def write_table(table: pd.DataFrame, path: str | Path) -> None:
     path = Path(path)
     writers = {".parquet": table.to_parquet, ".csv": table.to_csv}
     if path.suffix not in writers:
-        raise InputError(f"results: {path.name}; .parquet and .csv are allowed")
+        raise InputError(f"results must be a file .parquet or .csv, got {path.name}")
     replace_file(path, lambda part: writers[path.suffix](part, index=False))

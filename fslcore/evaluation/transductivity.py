@@ -108,7 +108,7 @@ def check_transductive(
     queries = whole("queries", queries, minimum=1)
     seed = whole("seed", seed, minimum=0)
     if ((tasks.query >= 0).sum(axis=1) < 2).any():
-        raise InputError("tasks: one has a single query; at least 2 are needed")
+        raise InputError("tasks must have at least 2 queries each, got one with 1")
     together = _scores(learner, bank, tasks)
     rng = np.random.default_rng(seed)
     chosen = _chosen_queries(tasks, queries, rng)

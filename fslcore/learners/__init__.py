@@ -7,7 +7,7 @@ defined here; other packages add theirs by `fslcore.catalogue.register_learners`
 from typing import Any
 
 from ..catalogue import registered_learners
-from ..errors import InputError, suggestion
+from ..errors import InputError, choice
 from ..models.backbone import Backbone
 from .centroid import NearestCentroid
 from .check import check_learner
@@ -52,11 +52,7 @@ def make(name: str, backbone: Backbone | None = None, **settings: Any) -> Learne
     name = registered_name(name)
     if ":" in name:
         return own_learner(name, backbone, settings)
-    if name not in registered_learners:
-        allowed = [*registered_learners]
-        raise InputError(
-            f"learner = {name}; {', '.join(allowed)} are allowed{suggestion(name, allowed)}"
-        )
+    choice("learner", name, registered_learners)
     kind: Any = learner_class(name)  # each takes settings of its own
     # The backbone, if it was trained with this learner.
     trained = backbone if backbone is not None and backbone.name.endswith(f"-{name}") else None

@@ -125,7 +125,7 @@ def _form_faults(scores: object, bank: Bank, tasks: Tasks) -> list[str]:
     shape = (*tasks.query.shape, tasks.ways)
     form = shape_fault(scores, shape)
     if form:
-        return [f"scores are {form}, not a tensor of shape {shape}: (T, n_query, K)"]
+        return [f"scores must be a tensor of shape {shape}, (T, n_query, K), got {form}"]
     if isinstance(scores, torch.Tensor) and scores.device != bank.data.device:
         return [f"scores are on {scores.device}, not on the bank's device, {bank.data.device}"]
     infinite = ~np.isfinite(_as_array(scores))

@@ -107,7 +107,8 @@ def check_features(bank: Bank) -> None:
     """Raise `InputError` unless the bank contains features."""
     if bank.data.ndim != 2 or not bank.data.is_floating_point():
         raise InputError(
-            f"bank: {bank.data.dtype} of shape {tuple(bank.data.shape)}; (N, D) features are needed"
+            f"bank must have features (N, D), got {bank.data.dtype} of shape "
+            f"{tuple(bank.data.shape)}"
         )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..catalogue import registered_learners
-from ..errors import InputError, reason, suggestion
+from ..errors import InputError, quoted, reason, suggestion
 from ..models.backbone import Backbone
 from .protocol import Completed, Learner, complete
 from .registry import is_registered, learner_class
@@ -29,7 +29,9 @@ def load(name: str) -> object:
     """
     module, _, path = name.partition(":")
     if not all(part.isidentifier() for part in (*module.split("."), *path.split("."))):
-        raise InputError(f"learner = {name}; module:Class is allowed, such as mylearner:MyLearner")
+        raise InputError(
+            f"learner must be module:Class, such as mylearner:MyLearner, got {quoted(name)}"
+        )
     folder = os.getcwd()
     if folder not in sys.path:
         sys.path.insert(0, folder)  # as Python does for a script in that folder

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from ..datasets.bank import Bank
-from ..errors import InputError, choice, shown
+from ..errors import InputError, choice, quoted
 from ..tasks import Tasks
 
 __all__ = ["Completed", "Learner", "complete", "shape_fault"]
@@ -120,14 +120,12 @@ def complete(learner: object) -> Learner:
         return learner
     if not callable(getattr(learner, "scores", None)):
         name = learner.__name__ if isinstance(learner, type) else type(learner).__name__
-        raise InputError(
-            f"learner = {name}; it has no method scores(bank, tasks), so it is no learner"
-        )
+        raise InputError(f"learner {name} must have a method scores(bank, tasks), got none")
     completed = Completed(learner)  # type: ignore[abstract]  # its scores are the given ones
     if not callable(completed.config):
         raise InputError(
-            f"learner = {completed.name}; config = {shown(completed.config)}; a method that "
-            "returns a dict is needed"
+            f"config of {completed.name} must be a method that returns a dict, got "
+            f"{quoted(completed.config)}"
         )
     choice(f"reads of learner {completed.name}", completed.reads, ("features", "images"))
     return completed
@@ -145,7 +143,5 @@ def shape_fault(scores: object, wanted: tuple[int, ...]) -> str:
     if isinstance(scores, torch.Tensor | np.ndarray) and tuple(scores.shape) == wanted:
         return ""
     return (
-        f"of shape {tuple(scores.shape)}"
-        if hasattr(scores, "shape")
-        else f"a {type(scores).__name__}"
+        f"shape {tuple(scores.shape)}" if hasattr(scores, "shape") else f"a {type(scores).__name__}"
     )

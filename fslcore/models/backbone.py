@@ -236,8 +236,8 @@ class Backbone:
         """(B, H, W, C) uint8, C 1 or 3, to (B, 3, side, side) normalised floats."""
         if images.ndim != 4 or images.shape[-1] not in (1, 3) or images.dtype != torch.uint8:
             raise InputError(
-                f"images: {images.dtype} of shape {tuple(images.shape)}; (N, H, W, 1 or 3) uint8 "
-                "is needed"
+                f"images must have shape (N, H, W, 1 or 3) of uint8, got {tuple(images.shape)} of "
+                f"{images.dtype}"
             )
         x = images.permute(0, 3, 1, 2).float() / 255
         crop = self.side(*x.shape[-2:])
@@ -262,10 +262,8 @@ def check_features(backbone: Backbone, output: object, images: int) -> Tensor:
     if len(shape) != 2 or shape[0] != images or backbone.dim not in (None, shape[1]):
         form = f"shape {shape}" if shape else f"a {type(output).__name__}"
         raise InputError(
-            f"backbone {backbone.name}: of {images} image{'' if images == 1 else 's'} its network "
-            f"makes {form}; a "
-            f"tensor of shape ({images}, {backbone.dim or 'D'}), a feature vector for each, is "
-            "needed"
+            f"the network of backbone {backbone.name} must make a tensor of shape ({images}, "
+            f"{backbone.dim or 'D'}), a feature vector for each image, got {form}"
         )
     return instance("output", output, Tensor)
 
@@ -302,8 +300,8 @@ def match_input_size(images: Images, backbone: Backbone) -> tuple[Images, Backbo
     side = images.side or backbone.resolution or backbone.trained_at
     if side is None:
         raise InputError(
-            f"size: {backbone.name} does not say at which side it reads {images.name}; "
-            "resolution=PIXELS of the backbone or size=PIXELS of the images is needed"
+            "resolution of the backbone or size of the images must be given in pixels, since "
+            f"{backbone.name} does not say at which side it reads {images.name}"
         )
     if backbone.resolution not in (None, side):
         raise InputError(

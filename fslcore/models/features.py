@@ -131,8 +131,8 @@ def base_mean(images: Images, backbone: Backbone, *, progress: bool = False) -> 
     name = backbone.base if backbone.base in shipped else dataset
     if name not in shipped and not fetched and (":" not in name or name.startswith("folder:")):
         raise InputError(
-            f"center: neither {backbone.name} nor {images.name} has base classes for the mean "
-            "feature; center=VECTOR or FILE.npy is needed, or transform='L2N'"
+            "center must be VECTOR or FILE.npy, or transform 'L2N', since neither "
+            f"{backbone.name} nor {images.name} has base classes for the mean feature"
         )
     base = datasets.load(name, split="base", size=images.side)
     warn(

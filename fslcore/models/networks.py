@@ -252,13 +252,12 @@ class Network:
     def __post_init__(self) -> None:
         choice("kind of network", self.kind, ("conv", "strided", "residual", "resnet18"))
         number("dropout", self.dropout, minimum=0, under=1), whole("dropblock", self.dropblock, 0)
-        if (self.dropout or self.dropblock) and self.kind != "residual":
-            raise InputError(
-                f"dropout = {self.dropout}, dropblock = {self.dropblock}; 0 is allowed for "
-                f"{self.kind}"
-            )
+        if self.kind != "residual":
+            for name in ("dropout", "dropblock"):
+                number(f"{name} of {self.kind}", getattr(self, name), minimum=0, maximum=0)
         if self.stem != 7 and (self.kind, self.stem) != ("resnet18", 3):
-            raise InputError(f"stem = {self.stem}; 7 is allowed, and 3 for resnet18")
+            allowed = "7 or 3" if self.kind == "resnet18" else "7"
+            raise InputError(f"stem of {self.kind} must be {allowed}, got {self.stem}")
         whole("side", self.side, 1), whole("pooled", self.pooled, 0)
         widths = tuple(whole("widths", width, 1) for width in self.widths)
         if bool(widths) == (self.kind == "resnet18"):

@@ -22,7 +22,7 @@ from torch import nn
 
 from .. import sources, store
 from ..catalogue import USER_CHECKPOINT, public_name
-from ..errors import InputError, instance, suggestion, warn
+from ..errors import InputError, instance, quoted, suggestion, warn
 from ..paths import at_home, check_zip, load_tensors, locked, replace_file
 from .backbone import Backbone, FromFile
 from .fused import with_fast_convolutions
@@ -63,12 +63,12 @@ def load(name: str) -> Backbone:
     name, _, file = name.partition(":")
     if name == USER_CHECKPOINT and not file:
         raise InputError(
-            f"backbone = {name}; the checkpoint of a training is needed, as {name}:FILE"
+            f"backbone must be {name}:FILE with the checkpoint of a training, got {name!r}"
         )
     if name not in entries():
         raise InputError(
-            f"backbone = {name}; known are {', '.join(entries())} (and "
-            f"NAME:WEIGHTS_FILE){suggestion(name, entries())}"
+            f"backbone must be one of {', '.join(entries())} or NAME:WEIGHTS_FILE, got "
+            f"{quoted(name)}{suggestion(name, entries())}"
         )
     entry = _listed(name)
     path = _weights(name, entry, file)

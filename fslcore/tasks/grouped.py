@@ -69,9 +69,9 @@ class GroupedImages:
             raise InputError(_too_few_groups(classes, count, needed, (shots + queries).max()))
         if is_large.sum() < ways:
             raise InputError(
-                f"ways = {ways}; {is_large.sum()} classes have groups enough for shots + queries = "
-                f"{(shots + queries).max()} images of different groups, and those that other "
-                "classes of a task may hold"
+                f"ways must be at most {is_large.sum()}, the classes that have groups enough for "
+                f"shots + queries = {(shots + queries).max()} images of different groups, and "
+                f"those that other classes of a task may hold, got {ways}"
             )
         return cls(
             order=order,
@@ -94,7 +94,9 @@ def classes_of(labels: ArrayLike, ways: int = 1) -> tuple[np.ndarray, Integers]:
     """The classes, and the class of each image; raises `InputError` for fewer than K."""
     classes, label = np.unique(checked_labels("labels", labels), return_inverse=True)
     if ways > len(classes):
-        raise InputError(f"ways = {ways}; the data have {len(classes)} classes")
+        raise InputError(
+            f"ways must be at most {len(classes)}, the classes of the data, got {ways}"
+        )
     return classes, label
 
 
@@ -125,8 +127,9 @@ def _too_few_groups(classes: np.ndarray, count: Integers, needed: Integers, enou
     if needed[worst] > enough:
         others = f", and {needed[worst] - enough} more that other classes of a task may hold"
     return (
-        f"shots + queries = {enough}, each of another group{others}; class {classes[worst]} has "
-        f"{count[worst]} groups (lower them, or skip small classes: skip_small_classes=True)"
+        f"class {classes[worst]} must have shots + queries = {enough} images, each of another group"
+        f"{others}, got {count[worst]} groups (lower them, or skip small classes: "
+        "skip_small_classes=True)"
     )
 
 

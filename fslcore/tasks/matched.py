@@ -45,8 +45,8 @@ def sample_class_matched(labels: ArrayLike, tasks: Tasks, *, seed: int = 0) -> T
     is_small = images.size[chosen] < shots + queries
     if is_small.any():
         raise InputError(
-            f"class {classes[chosen[is_small][0]]} has fewer images than shots + queries = "
-            f"{(shots + queries).max()}"
+            f"class {classes[chosen[is_small][0]]} must have shots + queries = "
+            f"{(shots + queries).max()} images, got fewer"
         )
     picks = random_images(images, chosen, shots + queries, *streams(seed, 2))
     sampler = describe(
@@ -59,7 +59,5 @@ def _images_per_class(task_label: Integers, ways: int) -> Integers:
     """(K,) how many images a task has per class; raises `InputError` unless all are alike."""
     first = task_label[0]
     if (task_label != first).any() or first.min() < 0:
-        raise InputError(
-            "tasks differ in their numbers of images per class; equal numbers are needed"
-        )
+        raise InputError("tasks must have equal numbers of images per class, got unequal ones")
     return np.bincount(first, minlength=ways)

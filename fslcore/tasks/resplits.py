@@ -16,7 +16,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import InputError, check_memory, flag, instance, shown, suggestion, whole
+from ..errors import (
+    InputError,
+    check_memory,
+    either,
+    flag,
+    instance,
+    quoted,
+    suggestion,
+    whole,
+)
 from .tasks import PAD, Booleans, Integers, Tasks, places_of_true, ranks
 
 __all__ = [
@@ -118,8 +127,7 @@ def leave_one_out(tasks: Tasks, refill: bool = False) -> Resplit:
     if not has_classmate.all():
         worst = split.owner[has_classmate.argmin()]
         raise InputError(
-            f"leave-one-out, refilled: task {worst} has a class with one image; at least 2 are "
-            "needed"
+            f"task {worst} must have at least 2 images per class for leave-one-out, refilled, got 1"
         )
     places = np.arange(label.shape[1])
     place = (support == held_out).argmax(axis=1)[:, None]
@@ -166,8 +174,8 @@ def bootstrap_split(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     n_classes = _have_classes(label, label >= 0, tasks.ways).sum(axis=1)
     if (n <= n_classes).any():
         raise InputError(
-            f"bootstrap: task {int((n <= n_classes).argmax())} has one support image per class, so "
-            "a draw of all classes leaves none to test on; a class with 2 images is needed"
+            f"task {int((n <= n_classes).argmax())} must have a class with 2 support images for "
+            "bootstrap, got 1 of each: a draw of all classes leaves none to test on"
         )
     owner = np.repeat(np.arange(len(n)), rounds)
     label = label[owner]
@@ -185,8 +193,8 @@ def bootstrap_split(tasks: Tasks, rounds: int = 30, seed: int = 0) -> Resplit:
     else:
         worst = owner[left[0]]
         raise BootstrapFailed(
-            f"bootstrap: none of {DRAWS} draws of {n[worst]} support images held all "
-            f"{n_classes[worst]} classes; fewer ways or more shots are needed"
+            f"bootstrap: none of {DRAWS} draws of {n[worst]} support images had all "
+            f"{n_classes[worst]} classes; try fewer ways or more shots"
         )
     return _resplit_of_positions(
         tasks,
@@ -225,10 +233,9 @@ def resplit(tasks: Tasks, estimator: str, *, rounds: int = 30, seed: int = 0) ->
         return leave_one_out(tasks, refill=estimator == LEAVE_ONE_OUT_REFILLED)
     k = re.fullmatch(r"(\d{1,9})-fold", estimator)
     if k is None:
-        similar = suggestion(estimator, NAMES)
         raise InputError(
-            f"estimator = {shown(estimator)}; hold-out, leave-one-out, bootstrap and K-fold are "
-            f"allowed{similar}"
+            f"estimator must be {either([*NAMES, 'K-fold'])}, got "
+            f"{quoted(estimator)}{suggestion(estimator, NAMES)}"
         )
     return k_fold(tasks, int(k[1]))
 
@@ -250,10 +257,10 @@ def _folds(tasks: Tasks, k: int | None, only_first: bool = False) -> Resplit:
     is_wrong = (folds < 2) | (folds > n)
     if is_wrong.any():
         worst = int(is_wrong.argmax())
-        allowed = (
-            f"2 to {n[worst]} folds are allowed" if n[worst] > 1 else "at least 2 images are needed"
+        raise InputError(
+            f"k must be from 2 to the number of support images, {n[worst]} of task {worst}, got "
+            f"{folds[worst]}"
         )
-        raise InputError(f"k = {folds[worst]}; task {worst} has a support of {n[worst]}: {allowed}")
     fold = _fold_of_image(label, tasks.ways, n, folds)
     count = np.ones_like(folds) if only_first else folds
     owner = np.repeat(np.arange(len(n)), count)

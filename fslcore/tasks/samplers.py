@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError, check_memory, flag, shown, whole, wholes
+from ..errors import InputError, check_memory, flag, quoted, whole, wholes
 from .grouped import (
     GroupedImages,
     classes_of,
@@ -154,8 +154,7 @@ def sample_open(
     """
     if flag("balanced", balanced) and groups is not None:
         raise InputError(
-            "balanced: not with groups, which may use up images of several classes at once; "
-            "leave one out"
+            "balanced must be False with groups, which may use up images of several classes at once"
         )
     if max_tasks is not None:
         max_tasks = whole("max_tasks", max_tasks, minimum=2)
@@ -250,8 +249,8 @@ def _check_two(tasks: int, ways: int, images: str, balanced: bool) -> None:
         number = "1 task" if tasks else "0 tasks"
         smallest = ", balanced by their smallest class" if balanced else ""
         raise InputError(
-            f"the data hold {number} of {ways} ways and up to {images} per class without reuse"
-            f"{smallest}; at least 2 are needed: lower ways, shots or queries, or draw closed "
+            f"the data must hold at least 2 tasks of {ways} ways and up to {images} per class "
+            f"without reuse{smallest}, got {number}: lower ways, shots or queries, or draw closed "
             "tasks alone (sampling='closed')"
         )
 
@@ -282,7 +281,7 @@ def sample_all_classes(labels: ArrayLike, *, shots: int, tasks: int, seed: int =
     classes, class_of_image = classes_of(labels)
     ways = len(classes)
     if ways < 2:
-        raise InputError(f"labels: they hold {ways} class; at least 2 are needed")
+        raise InputError(f"labels must have at least 2 classes, got {ways}")
     check_memory("tasks", tasks, 24 * tasks * len(class_of_image))
     images = ImagesOfClasses.of(labels, ways, shots + 1)
     (rng,) = streams(seed, 1)
@@ -331,10 +330,10 @@ def per_class(name: str, count: int | Sequence[int], ways: int) -> Integers:
         or counts.max() > MAX_IMAGES_PER_CLASS
     ):
         raise InputError(
-            f"{name} = {shown(count)}; whole numbers of at least 1, up to {MAX_IMAGES_PER_CLASS:,}, are allowed"
+            f"{name} must be integers from 1 to {MAX_IMAGES_PER_CLASS:,}, got {quoted(count)}"
         )
     if counts.size not in (1, ways):
-        raise InputError(f"{name} = {count}; one number, or one for each of {ways} ways")
+        raise InputError(f"{name} must be one number, or one for each of {ways} ways, got {count}")
     return np.broadcast_to(counts, ways)
 
 
@@ -366,13 +365,13 @@ class ImagesOfClasses:
         if not (is_large.all() or skip_small_classes):
             worst = int(size.argmin())
             raise InputError(
-                f"shots + queries = {enough}; class {classes[worst]} has {size[worst]} images "
-                "(lower them, or skip small classes: skip_small_classes=True)"
+                f"class {classes[worst]} must have shots + queries = {enough} images, got "
+                f"{size[worst]} (lower them, or skip small classes: skip_small_classes=True)"
             )
         if is_large.sum() < ways:
             raise InputError(
-                f"ways = {ways}; {is_large.sum()} classes have shots + queries = {enough} images "
-                "or more"
+                f"ways must be at most {is_large.sum()}, the classes with shots + queries = "
+                f"{enough} images or more, got {ways}"
             )
         kind: type[np.integer] = np.int64 if len(label) > 2**31 - 1 else np.int32
         order = np.argsort(label, kind="stable").astype(kind)

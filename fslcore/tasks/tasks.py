@@ -71,30 +71,38 @@ class Tasks:
             object.__setattr__(self, name, wholes(name, getattr(self, name)))
         if not self.support.size:
             raise InputError(
-                f"support: shape {self.support.shape}; at least 1 task of 1 image is needed, "
-                "none is empty"
+                f"support must have at least 1 task of 1 image, got shape {self.support.shape}"
             )
         for name in ("support", "query"):
             index = getattr(self, name)
             label = getattr(self, f"{name}_label")
             if index.ndim != 2 or index.shape != label.shape:
                 raise InputError(
-                    f"{name}: index shape {index.shape} and label shape {label.shape}; "
-                    "both must be the same (tasks, images)"
+                    f"{name} must have one shape (tasks, images) for index and label, got "
+                    f"{index.shape} and {label.shape}"
                 )
             if len(index) != len(self.support):
-                raise InputError(f"{name}: {len(index)} tasks, support has {len(self.support)}")
+                raise InputError(
+                    f"{name} must have the {len(self.support)} tasks of support, got {len(index)}"
+                )
             if ((index < 0) != (label < 0)).any() or (index < PAD).any() or (label < PAD).any():
-                raise InputError(f"{name}: padding is -1 in both index and label")
+                raise InputError(
+                    f"{name} must have padding, -1, in both index and label, got other values"
+                )
             if (label >= self.ways).any():
-                raise InputError(f"{name}_label: {label.max()} is not below ways = {self.ways}")
+                raise InputError(
+                    f"{name}_label must be below ways = {self.ways}, got {label.max()}"
+                )
             empty = (label < 0).all(axis=1)
             if empty.any():
-                raise InputError(f"{name}: task {int(empty.argmax())} is empty")
+                raise InputError(
+                    f"{name} must have an image in each task, got none in task "
+                    f"{int(empty.argmax())}"
+                )
         if flag("unseen", self.unseen) and (shared := _shared(self.support, self.query)):
             raise InputError(
-                f"query: image {shared[1]} of task {shared[0]} is in its support too; "
-                "queries that the learner has not seen are needed"
+                f"query must have no image of the support, got image {shared[1]} in both of task "
+                f"{shared[0]}"
             )
 
     def __len__(self) -> int:
@@ -121,7 +129,9 @@ class Tasks:
         whole("n_images", n_images, minimum=0)
         top = max(self.support.max(), self.query.max())
         if top >= n_images:
-            raise InputError(f"a task names image {top}; the bank has {n_images} images")
+            raise InputError(
+                f"tasks must name images of the bank, which has {n_images} images, got image {top}"
+            )
 
     def save(self, path: str | Path) -> None:
         """Write to ``path`` as an .npz without pickles (temporary name, then rename).

@@ -66,11 +66,11 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
 @pytest.mark.parametrize(
     "options, message",
     [
-        (["--samplings", "open"], "the data hold 1 task of 5 ways"),
-        ("--samplings open closed --ways 7".split(), "ways = 7; the data have 6 classes"),
+        (["--samplings", "open"], "at least 2 tasks of 5 ways"),
+        ("--samplings open closed --ways 7".split(), "the classes of the data, got 7"),
         (
             ["--shots", "20"],
-            "class 0 has 30 images (lower them, or skip small classes: --skip-small-classes)",
+            "images, got 30 (lower them, or skip small classes: --skip-small-classes)",
         ),
         (["--learners", "ncc", "fslbook.learners:LEO"], "learner = leo; it needs weights"),
         (["--learners", "ncc", "fslcore.learners:NearestCentroid"], "ncc is allowed once"),
@@ -176,7 +176,7 @@ def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
         app.main([*small, "--skip-small-classes", "--queries", "58"]) == 2
     )  # in the words of images, none of groups
     refusal = capsys.readouterr().err.splitlines()[-1]
-    assert says_in_one_line(refusal, "ways = 5", "0 classes", "63 images")
+    assert says_in_one_line(refusal, "ways must be at most 0", "63 images", "got 5")
     source = evaluation.load_images_or_features(small[1])
     assert evaluation.excluded_classes(source, ways=5, shots=5, queries=58) == list("0123456")
 

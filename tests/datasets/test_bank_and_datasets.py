@@ -123,9 +123,9 @@ def with_rows(rows, value):
     "features, labels, message",
     [
         (np.where(np.eye(12, 4), np.nan, FEATURES), LABELS, "4 rows hold NaN or infinity"),
-        (FEATURES, LABELS[:-1], "11 labels for 12 rows"),
-        (FEATURES[0], LABELS, r"\(N, D\) floats are needed"),
-        (FEATURES, LABELS / 2, r"no classes \(integers are needed"),
+        (FEATURES, LABELS[:-1], "labels .*12, got 11"),
+        (FEATURES[0], LABELS, r"features.*\(N, D\) floats, got"),
+        (FEATURES, LABELS / 2, "labels .*neither integers nor text"),
         (
             FEATURES,
             np.where(LABELS == 1, np.nan, LABELS),
@@ -200,12 +200,12 @@ def test_files_that_hold_no_features(tmp_path):
         ("round.npz", "round.npz"),
         ("d.npz", "d.npz is a folder"),
         ("unlabelled.npz", "lacks the array 'labels'"),
-        ("lonely.npy", "lonely.npy holds one array; labels.npy beside it"),
+        ("lonely.npy", "lonely.npy .*labels.npy"),
     ):
         with refuses(message):
             load_features(tmp_path / name)
     np.save(tmp_path / "labels.npy", LABELS)
-    allowed = "f.mat; .npz, .safetensors, .pt, .pth, .npy, .csv, .tsv are allowed"
+    allowed = ".npz, .safetensors, .pt, .pth, .npy, .csv, .tsv, got f.mat"
     for ending in ".mat .pt .npy .csv .npz .safetensors".split():
         (tmp_path / f"f{ending}").write_bytes(b"")
         message = allowed if ending == ".mat" else f"f{ending} is not a readable {ending}"
@@ -411,7 +411,10 @@ def test_card_tells_the_truth(name):
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: datasets.load("clipartt"), "known are clipart, "),
+        (
+            lambda: datasets.load("clipartt"),
+            "dataset .*one of clipart, .*'clipartt'; .*'clipart'",
+        ),
         (
             lambda: datasets.load_embedded("fashion", split="base"),
             "split of fashion .*novel.*base",
@@ -432,12 +435,12 @@ def test_a_file_or_folder_is_known_for_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "f.npz").touch(), (tmp_path / "photos").mkdir()
     for name, meant in (("f.npz", "features:f.npz"), ("photos", "folder:photos")):
-        with refuses(rf"dataset = {name}; .*did you mean '?{meant}'?"):
+        with refuses(rf"dataset .*got '{name}'.*did you mean '?{meant}'?"):
             datasets.check_name(name)
 
 
 def test_bank_and_images_refuse_lengths_that_differ():
-    with refuses("3 labels for 4 rows"):
+    with refuses("labels", "4, got 3"):
         Bank(torch.zeros(4, 2), np.zeros(3, int), "")
     with refuses("2 captions for 3 images"):
         datasets.Images(

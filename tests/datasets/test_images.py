@@ -138,7 +138,7 @@ def test_what_would_vanish_stops_with_names(tmp_path):
     assert gray.name == f"{spec}?ground=grey" and gray.digest != datasets.load(spec).digest
     assert np.ptp(gray.images[:3].reshape(3, -1), axis=1).min() > 100
     for setting, message in (
-        ("ground=mauvish", "ground = mauvish"),
+        ("ground=mauvish", "ground .*colour.*'mauvish'"),
         ("white=much", "white = much is not an allowed number"),
         ("ground=red&size=3", "not size"),
         ("white=0", "^white .*0.0"),
@@ -431,9 +431,9 @@ def test_levels_that_are_not_classes(tmp_path):
             tmp_path / "zip",
             "holds one folder, images, and that holds only folders; .*folder:.*zip/images$",
         ),
-        (nested / "a", "a holds no class folders but 1 images"),
+        (nested / "a", "class folders.*none but 1 images in .*a"),
         (train, "class folder .*train/c holds no image; 1 others are in it: x.txt"),
-        (train / "c" / "x.txt", "x.txt is a file; a folder of class folders is needed"),
+        (train / "c" / "x.txt", "folder of class folders, got the file .*x.txt"),
     ):
         with refuses(message):
             datasets.load_folder(path)

@@ -258,7 +258,7 @@ def test_names_are_known_to_the_command_line_and_to_notebooks(tmp_path, capsys):
     datasets.check_name(f"tieredimagenet:{tmp_path}")  # what the notebooks' parameters go through
     for spec, message in (
         ("cub:/none", "no folder /none"),
-        ("cup:/none", "known are .*, cub:PATH"),
+        ("cup:/none", "one of .*, cub:PATH"),
     ):
         with refuses(message):
             datasets.check_name(spec)

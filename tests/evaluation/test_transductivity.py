@@ -182,9 +182,9 @@ def test_tasks_whose_queries_may_be_in_the_support_are_probed_too():
 
 def test_bad_input_is_refused():
     single = replace(TASKS, query=TASKS.query[:, :1], query_label=TASKS.query_label[:, :1])
-    with refuses("single query"):
+    with refuses("tasks .*at least 2 queries"):
         check_transductive(NearestCentroid(), FEATURES, single)
-    with refuses("the bank has"):
+    with refuses("bank, which has"):
         check_transductive(NearestCentroid(), Bank(FEATURES.data[:9], LABELS[:9], "few"), TASKS)
     for queries in (0, -1, 1.5):
         with refuses(f"^queries .*{queries}"):

@@ -139,17 +139,17 @@ def test_text_follows_the_names_in_the_metadata_of_safetensors(bank, tmp_path):
         (
             "text",
             np.ones((CLASSES - 1, DIM)),
-            "text: 19 rows for 20 classes; one per class is needed",
+            "text .*20 classes, got 19",
         ),
         (
             "text",
             np.ones((CLASSES, DIM + 1)),
-            r"text: .* shape \(20, 65\); \(K, D\) floats, D as of the features",
+            r"text .*\(K, D\) floats, D as of the features .*shape \(20, 65\)",
         ),
         (
             "text",
             np.full((CLASSES, DIM), np.nan),
-            "text: it holds NaN or infinity",
+            "text .*got NaN or infinity",
         ),
         ("text", np.zeros((CLASSES, DIM)), "text: row 0 has length 0"),
         ("text", np.full(CLASSES, "a"), "'text' in f.npz is <U1"),
@@ -157,7 +157,7 @@ def test_text_follows_the_names_in_the_metadata_of_safetensors(bank, tmp_path):
         (
             "center",
             np.full(DIM, 1e300),
-            "center: it holds NaN or infinity",
+            "center .*got NaN or infinity",
         ),
     ],
 )

@@ -1,6 +1,5 @@
 """Ranks that methods may have: from verdicts on pairs, and how often true ranks lie in them, by simulation."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st

@@ -158,28 +158,28 @@ def closed(ways, **shape):
 
 
 SINGLE = Tasks(*(np.array([[i]]) for i in (3, 0, 4, 0)), ways=2)
-NO_DRAW = "none of 2000 draws of 81 support images held all 80 classes"
+NO_DRAW = "none of 2000 draws of 81 support images .* 80 classes"
 
 
 @pytest.mark.parametrize(
     "call, message",
     [
         (lambda: k_fold(closed(5, shots=2), 1), "k must be an integer >= 2"),
-        (lambda: k_fold(closed(5, shots=2), 11), "k = 11; task 0 has a support of 10: 2 to 10"),
-        (lambda: hold_out(closed(5, shots=2), 12), "k = 12; task 0"),
-        (lambda: leave_one_out(SINGLE), "k = 1; task 0 has a support of 1"),
+        (lambda: k_fold(closed(5, shots=2), 11), "k .*10 of task 0, got 11"),
+        (lambda: hold_out(closed(5, shots=2), 12), "k .*task 0, got 12"),
+        (lambda: leave_one_out(SINGLE), "k .* 1 of task 0, got 1"),
         (
             lambda: leave_one_out(closed(2, shots=(1, 3)), refill=True),
-            "refilled: task 0 has a class with one image",
+            "task 0 .*at least 2 .*refilled, got 1",
         ),
         (
             lambda: bootstrap_split(closed(5, shots=2), 0),
             "rounds must be an integer >= 1",
         ),
         (lambda: bootstrap_split(closed(5, shots=2), seed=-1), "seed must be an integer"),
-        (lambda: bootstrap_split(closed(5, shots=1)), "task 0 has one support image per class"),
+        (lambda: bootstrap_split(closed(5, shots=1)), "task 0 .*2 support images.*got 1 of each"),
         (lambda: bootstrap_split(closed(80, shots=[2] + 79 * [1]), rounds=1), NO_DRAW),
-        (lambda: resplit(closed(5), "jackknife"), "estimator = jackknife; hold-out"),
+        (lambda: resplit(closed(5), "jackknife"), "estimator .*'hold-out', .*got 'jackknife'"),
     ],
 )
 def test_bad_input(call, message):

@@ -193,12 +193,12 @@ def test_classes_with_too_few_groups_are_named():
 def test_a_class_needs_groups_for_the_largest_sample_and_those_of_the_largest_other_supports():
     """Numbers per class differ, and a class may get any of them."""
     shape = dict(tasks=4, ways=3, shots=[1, 2, 3], queries=[1, 3, 2])
-    message = "shots + queries = 5, each of another group; class 0 has 4 groups"
+    message = r"class 0 .*shots \+ queries = 5 images, each of another group.*got 4 groups"
     with refuses(message):
         sample_closed(np.arange(3).repeat(4), groups=np.arange(12), **shape)
     # All groups have images of both classes, and the other class may have 2 in its support.
     shape = dict(tasks=4, ways=2, shots=[1, 2], queries=1)
-    message = "and 2 more that other classes of a task may hold; class 0 has 4 groups"
+    message = "class 0 .*and 2 more that other classes .*got 4 groups"
     groups = np.tile(np.arange(4), 2)
     with refuses(message):
         sample_closed(np.arange(2).repeat(4), groups=groups, **shape)
@@ -255,9 +255,9 @@ def test_digest_changes_with_anything_a_learner_sees():
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (dict(ways=7), "ways = 7; the data have 6 classes"),
+        (dict(ways=7), "ways .* 6, .*got 7"),
         (dict(ways=1), "ways must be an integer from 2"),
-        (dict(shots=20, queries=15), "shots + queries = 35; class 0 has 30 images"),
+        (dict(shots=20, queries=15), r"class 0 .*shots \+ queries = 35 images, got 30"),
         (dict(shots=(1, 2)), "one for each of 5 ways"),
         (dict(tasks=1), "tasks must be an integer >= 2"),
         (dict(tasks=10**10), "tasks = 10,000,000,000 needs about "),
@@ -289,12 +289,15 @@ ABSENT = np.array([[2, -1], [3, 4]])
     "change, message",
     [
         (dict(query=np.zeros((1, 2), int)), "query"),
-        (dict(support_label=np.array([[0, 1], [0, 5]])), "not below ways"),
+        (dict(support_label=np.array([[0, 1], [0, 5]])), "support_label .*ways = 2, got 5"),
         (dict(support_label=np.array([[0, -1], [0, 1]])), "padding"),
-        (dict(query=ABSENT, query_label=np.where(ABSENT < 0, -2, 0)), "query: padding is -1"),
-        (dict(query=ABSENT * 2, query_label=np.minimum(ABSENT, 0)), "query: padding is -1"),
+        (dict(query=ABSENT, query_label=np.where(ABSENT < 0, -2, 0)), "query .*padding, -1"),
+        (dict(query=ABSENT * 2, query_label=np.minimum(ABSENT, 0)), "query .*padding, -1"),
         (dict(support=np.array([[0.0, 1.0], [2.0, 3.0]])), "integers"),
-        (dict(query=np.full((2, 2), -1), query_label=np.full((2, 2), -1)), "is empty"),
+        (
+            dict(query=np.full((2, 2), -1), query_label=np.full((2, 2), -1)),
+            "query .*none in task 0",
+        ),
     ],
 )
 def test_tasks_refuse_arrays_that_do_not_fit(change, message):
@@ -324,7 +327,7 @@ def test_numbers_without_a_sign_are_taken_as_those_with_one(kind):
 def test_a_task_beyond_the_bank_is_refused():
     tasks = sample_closed(LABELS, tasks=3)
     tasks.check_bank(180)
-    with refuses("the bank has 20 images"):
+    with refuses("bank, which has 20 images"):
         tasks.check_bank(20)
     with refuses("n_images must be", ">= 0", "-1"):
         tasks.check_bank(-1)
@@ -455,7 +458,7 @@ def test_groups_that_span_classes_are_drawn_by_the_law_that_is_stated():
             dict(groups=np.tile(np.arange(4), 12)),
             "and 1 more that other classes of a task may hold; class 0 has 4",
         ),
-        (dict(queries=4, skip_small_classes=True), "ways = 2; 0 classes have groups enough"),
+        (dict(queries=4, skip_small_classes=True), "ways .* 0, .*groups.*got 2"),
     ],
 )
 def test_too_few_groups_are_named(change, message):

@@ -304,6 +304,13 @@ def check_together(**values: object) -> None:
         raise InputError(f"{_joined(values)} must be given together, got {_joined(given)} alone")
 
 
+def check_unique(name: str, values: Iterable[str]) -> None:
+    """Raise `InputError` if a value is in the list twice."""
+    for value, count in Counter(values).items():
+        if count > 1:
+            raise InputError(f"{name} must be different, got {value!r} more than once")
+
+
 def check_memory(name: str, value: int, need: float) -> None:
     """Raise `InputError` if a number of items takes more bytes of memory than this machine has."""
     if need > memory():
@@ -366,7 +373,7 @@ def unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     content = dict(pairs)
     if len(content) < len(pairs):
         repeated = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise ValueError(f"the key {shown(repeated)} appears twice in an object; once is allowed")
+        raise ValueError(f"a key must appear once in an object, got {shown(repeated)} twice")
     return content
 
 

@@ -258,8 +258,10 @@ def _check_disk(wanted: list[DataSet]) -> None:
     need = sum(source.unpacked for source in wanted) + max(archives) - downloaded
     free = shutil.disk_usage(folder).free
     if need > free:
-        sizes = f"{need / 1e9:,.2f} GB are needed, {free / 1e9:,.2f} GB are free"
-        raise InputError(f"FSLCORE_DATA = {folder}; {sizes}")
+        raise InputError(
+            f"FSLCORE_DATA must have {need / 1e9:,.2f} GB of free space, got {free / 1e9:,.2f} GB "
+            f"in {folder}"
+        )
 
 
 def _working(source: DataSet) -> Path:
@@ -489,7 +491,7 @@ class _Member(tarfile.TarInfo):
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
         member = super().frombuf(buf, encoding, errors)
         if ord(member.type) in HEADERS and member.size > HEADER:
-            raise ValueError(f"a header of {member.size:,} bytes; {HEADER:,} are allowed")
+            raise ValueError(f"a header must have at most {HEADER:,} bytes, got {member.size:,}")
         return member
 
 

@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
-from .errors import InputError, memory, missing, number, reason, shown, warn
+from .errors import InputError, memory, missing, number, quoted, reason, warn
 
 _PACKAGE = Path(__file__).resolve().parent
 ROOT = _PACKAGE.parent
@@ -65,16 +65,16 @@ def check_output(
         and cannot be made, or cannot be written to. If the path is a link, its target is checked.
     """
     if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise InputError(f"{name} = {shown(path)}; the name of a file is allowed")
+        raise InputError(f"{name} must be the name of a file, got {quoted(path)}")
     endings = list(endings)
     try:
         path = Path(path).expanduser()
         if endings and path.suffix not in endings:
-            raise InputError(f"{name} = {path}; a name ending in {' or '.join(endings)} is allowed")
+            raise InputError(f"{name} must be a name ending in {' or '.join(endings)}, got {path}")
         if path.is_dir():
-            raise InputError(f"{name} = {path}; this is a folder, the name of a file is needed")
+            raise InputError(f"{name} must be the name of a file, got the folder {path}")
         if path.exists() and not path.is_file():
-            raise InputError(f"{name} = {path}; this is not a regular file, and would be replaced")
+            raise InputError(f"{name} must be a regular file, which would be replaced, got {path}")
         _check_no_input(path, inputs, name)
         target = Path(os.path.realpath(path))
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -142,7 +142,7 @@ def _check_writable(folder: Path, name: str) -> None:
     while not folder.exists():
         folder = folder.parent
     if not folder.is_dir():
-        raise InputError(f"{name}: {folder} is a file, a folder is needed")
+        raise InputError(f"{name} must be in a folder, got the file {folder}")
     try:
         # Tested by writing, since permissions are not reliable (read-only file systems, root), and in a new folder,
         # since /proc creates files of its own.
@@ -172,8 +172,9 @@ def check_expanded(name: str, path: Path, size: int) -> None:
     allowed = min(expanded_limit(packed_size), memory())
     if size > allowed:
         raise InputError(
-            f"{name}: {path} would expand from {packed_size / 2**20:,.1f} MiB to {size / 2**30:,.1f} GiB; up to "
-            f"{allowed / 2**30:,.1f} GiB are allowed (FSLCORE_EXPANDED = {math.ceil(size / 2**30)} allows more)"
+            f"{name} must expand to at most {allowed / 2**30:,.1f} GiB, got {size / 2**30:,.1f} "
+            f"GiB from the {packed_size / 2**20:,.1f} MiB of {path} "
+            f"(FSLCORE_EXPANDED={math.ceil(size / 2**30)} allows more)"
         )
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InputError, flag, reason, shown, warn, whole
+from .errors import InputError, flag, quoted, reason, shown, warn, whole
 from .paths import check_output, is_at, note_replacement, replace_file
 
 if TYPE_CHECKING:
@@ -296,8 +296,8 @@ class Recorder:
         is_open = self._process == os.getpid() and not self._file.closed
         if not is_open or not is_at(self.part, self._file.fileno()):
             raise InputError(
-                f"record: {self.part} is no longer the file of this recording: it was finished, "
-                "removed, or begun by another process; one file per method and process is needed"
+                f"record must have one file per method and process, got {self.part} that another "
+                "process finished, removed or began"
             )
         self._file.write(_encoded(line))
         self._file.flush()
@@ -371,7 +371,7 @@ def _checked_text(name: str, value: object) -> str:
     """A name, or the text of a path, without blanks around it."""
     text = str(value).strip()
     if not text or not isinstance(value, str | Path):
-        raise InputError(f"{name} = {value!r}; a name is needed")
+        raise InputError(f"{name} must be a name, got {quoted(value)}")
     return text
 
 
@@ -384,8 +384,8 @@ def _check_same_method(path: Path, method: str) -> None:
     recorded = header.get("method")
     if recorded != method:
         raise InputError(
-            f"record = {path}; it is a recording of {shown(recorded)}; one file per method is "
-            "needed, and all of them to fslcore report"
+            "record must be one file per method, and all of them given to fslcore report, got a "
+            f"recording of {shown(recorded)} in {path}"
         )
 
 
@@ -407,20 +407,20 @@ def _check_counts(
 ) -> None:
     if not len(labels) == len(predictions) == len(query) > 0 or len(support_labels) != len(support):
         raise InputError(
-            f"{len(query)} queries, {len(labels)} labels and {len(predictions)} predictions; "
-            f"{len(support)} support images and {len(support_labels)} support_labels; one for each "
-            "image is needed"
+            "labels, predictions and support_labels must have one for each image, got "
+            f"{len(labels)}, {len(predictions)} and {len(support_labels)} for {len(query)} "
+            f"queries and {len(support)} support images"
         )
 
 
 def _image_names(images: list[Any]) -> list[str]:
     for image in images:
         if isinstance(image, list | dict):
-            raise InputError(f"image {shown(image)}; names or numbers are needed, not pixels")
+            raise InputError(f"images must be names or numbers, not pixels, got {quoted(image)}")
     names = [str(image) for image in images]
     name, count = Counter(names).most_common(1)[0]
     if count > 1:
-        raise InputError(f"image {shown(name)} occurs twice in it")
+        raise InputError(f"images must be different in a task, got {quoted(name)} twice")
     return names
 
 
@@ -429,16 +429,18 @@ def _check_terms(labels: list[Any], predictions: list[Any]) -> None:
     predictions = [prediction for prediction in predictions if prediction is not None]
     for value in [*labels, *predictions]:
         if isinstance(value, list | tuple | dict):
-            needed = "one class per image is needed, the argmax of scores"
-            raise InputError(f"label or prediction {shown(value)}; {needed}")
+            raise InputError(
+                "labels and predictions must be one class per image, the argmax of scores, got "
+                f"{quoted(value)}"
+            )
     for label in labels:
         if label is None or label != label:
-            raise InputError(f"label {label}; the class of each image is needed")
+            raise InputError(f"labels must be the class of each image, got {label}")
     are_texts = {isinstance(prediction, str) for prediction in predictions}
     if predictions and are_texts.isdisjoint(isinstance(label, str) for label in labels):
         raise InputError(
-            f"label {labels[-1]!r} and prediction {predictions[-1]!r}; predictions in the same "
-            "terms as the labels are needed"
+            f"predictions must be in the terms of the labels, got {predictions[-1]!r} for "
+            f"{labels[-1]!r}"
         )
 
 
@@ -448,8 +450,10 @@ def _class_names(labels: list[Any], classes: Iterable[object] | None) -> list[st
         classes = _plain_list(classes)
         for label in labels:
             if label not in range(len(classes)):
-                indices = f"0 to {len(classes) - 1}, indices in classes"
-                raise InputError(f"label {shown(label)}; {indices}, are allowed")
+                raise InputError(
+                    f"labels must be indices in classes, 0 to {len(classes) - 1}, got "
+                    f"{quoted(label)}"
+                )
         labels = [classes[label] for label in labels]
     return [str(label) for label in labels]
 
@@ -497,8 +501,9 @@ class _Part:
             earlier = self.images.setdefault(image, facts)
             are_texts = all(isinstance(facts[name], str) for name in ("class", *facts))
             if earlier != facts or not are_texts:
-                problem = f"image {shown(image)} is {shown(facts)}"
-                raise ValueError(f"{problem}; one class, as text, is needed")
+                raise ValueError(
+                    f"image {shown(image)} must have one class, as text, got {quoted(facts)}"
+                )
         self.finished = "tasks" in line
         if self.finished and line["tasks"] != len(self.tasks):
             raise ValueError(f"{line['tasks']} tasks, but {len(self.tasks)} lines of them")
@@ -509,11 +514,13 @@ class _Part:
         numbers = [*support, *query]
         are_images = all(type(n) is int and 0 <= n < len(self.images) for n in numbers)
         if not are_images or len({*numbers}) < len(numbers):
-            needed = f"numbered from 0 to {len(self.images) - 1}, each once in a task"
-            raise ValueError(f"images, {needed}, are needed")
+            raise ValueError(
+                f"images must be numbers from 0 to {len(self.images) - 1}, each once in a task"
+            )
         if not len(correct) == len(query) > 0 or {*correct, 0, 1} != {0, 1}:
-            problem = f"{len(correct)} answers to {len(query)} queries"
-            raise ValueError(f"{problem}; 0 or 1 for each is needed")
+            raise ValueError(
+                f"correct must have 0 or 1 for each of {len(query)} queries, got {len(correct)}"
+            )
         answers = np.array(correct, np.int8)
         self.tasks.append((np.array(support, np.int32), np.array(query, np.int32), answers))
 
@@ -584,8 +591,10 @@ def _parts_by_method(paths: Iterable[str | Path]) -> dict[str, _Part]:
         for part in _parts(path):
             method = part.header["method"]
             if method in parts:
-                places = f"{parts[method].path} and in {path}"
-                raise InputError(f"record: method {method} is in {places}; one is allowed")
+                raise InputError(
+                    f"record must have method {method} once, got it in {parts[method].path} and "
+                    f"in {path}"
+                )
             parts[method] = part
     return parts
 
@@ -648,8 +657,8 @@ def _agree(facts: dict[str, Any], facts_of_file: dict[str, Any], subject: str, p
     for name, value in facts_of_file.items():
         if facts.setdefault(name, value) != value:
             raise InputError(
-                f"record: {name}{subject} is {shown(value)} in {path}, elsewhere "
-                f"{shown(facts[name])}; the same is needed"
+                f"record must have one {name}{subject}, got {quoted(value)} in {path} and "
+                f"{quoted(facts[name])} elsewhere"
             )
 
 
@@ -661,8 +670,9 @@ def _groups(images: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
         if len(values) == len(images):
             groups[name] = np.array(values)
         elif values:
-            some = f"{len(values)} of {len(images)} images"
-            raise InputError(f"record: {name} are known of {some}; of all or none is needed")
+            raise InputError(
+                f"{name} must be known of all images or of none, got {len(values)} of {len(images)}"
+            )
     return groups
 
 

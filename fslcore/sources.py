@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 
 from . import store
 from .catalogue import SPLITS
-from .errors import InputError, choice, reason, shown
+from .errors import InputError, choice, quoted, reason
 from .paths import at_home
 
 T = TypeVar("T", bound="File | DataSet | Weights")
@@ -164,10 +164,10 @@ def _read(path: Path, _: int) -> Sources:
     try:
         content = yaml.load(path.read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         if not isinstance(content, dict) or not isinstance(content.get("data"), dict):
-            raise InputError("data are needed, by their names")
+            raise InputError("data must be a mapping of names")
         parts = [content.get(name) or {} for name in ("data", "weights", "groups")]
         if not all(isinstance(part, dict) for part in parts):
-            raise InputError("weights and groups are mappings, by their names")
+            raise InputError("weights and groups must be mappings of names")
         return _sources(*parts)
     except yaml.YAMLError as error:
         raise InputError(f"FSLCORE_SOURCES: {path}: this is not YAML ({reason(error)})") from None
@@ -199,7 +199,7 @@ def _sources(
     for group, members in groups.items():
         is_list = isinstance(members, list) and all(isinstance(name, str) for name in members)
         if not is_list:
-            raise InputError(f"groups, {group}: {shown(members)}; a list of names is needed")
+            raise InputError(f"groups, {group} must be a list of names, got {quoted(members)}")
         unknown = [name for name in members if name not in names]
         if unknown:
             raise InputError(f"groups, {group}: {unknown[0]} is not there")
@@ -219,7 +219,7 @@ def _naming(kind: str, name: str) -> Iterator[None]:
 
 def _check_mapping(entry: object) -> None:
     if not isinstance(entry, dict) or not all(isinstance(key, str) for key in entry):
-        raise InputError(f"{shown(entry)}; fields by their names are needed")
+        raise InputError(f"an entry must be a mapping of fields, got {quoted(entry)}")
 
 
 def _typed(source: T) -> T:
@@ -235,7 +235,7 @@ def _typed(source: T) -> T:
         if kind is tuple and allowed == tuple[str, ...]:
             fits = fits and all(isinstance(item, str) for item in value)
         if not fits or (is_number and value < 0):
-            raise InputError(f"{known.name} = {shown(value)}; {_words(kind)} is needed")
+            raise InputError(f"{known.name} must be {_words(kind)}, got {quoted(value)}")
     return source
 
 
@@ -256,7 +256,7 @@ def _data_set(
 ) -> DataSet:
     entry = {"reader": name, **entry, "counts": _counts(entry.get("counts", {}))}
     if not isinstance(files, tuple):
-        raise InputError(f"files = {shown(files)}; a list is needed")
+        raise InputError(f"files must be a list, got {quoted(files)}")
     for entry_of_file in files:
         _check_mapping(entry_of_file)
     listed = tuple(_file(base, {"by": by, **_tuples(facts)}) for facts in files)
@@ -283,12 +283,15 @@ def _file(base: str, facts: dict[str, Any]) -> File:
 def _counts(listed: object) -> dict[str, tuple[int, int | str]]:
     """Numbers of classes and images by split."""
     if not isinstance(listed, dict):
-        raise InputError(f"counts = {listed!r}; numbers of classes and images by split are allowed")
+        raise InputError(
+            "counts must be a mapping of splits to numbers of classes and images, got "
+            f"{quoted(listed)}"
+        )
     for split, numbers in listed.items():
         choice("counts", split, SPLITS)
         if not re.fullmatch(r"\[\d+, (\d+|'\d+\.\dk')\]", repr(numbers)):
             raise InputError(
-                f"counts, {split}: {numbers!r}; [20, 12000] and [20, 12.0k] are allowed forms"
+                f"counts, {split} must be like [20, 12000] or [20, 12.0k], got {numbers!r}"
             )
     return {split: tuple(numbers) for split, numbers in listed.items()}
 

@@ -67,7 +67,7 @@ def check_writable() -> None:
         check_folder(path(), "FSLCORE_CACHE")
     except InputError as error:
         raise InputError(
-            f"{error}, and it does not hold all that is needed; set FSLCORE_CACHE to a folder that can be written to"
+            f"{error}, and it does not hold all results; set FSLCORE_CACHE to a folder that can be written to"
         ) from None
 
 

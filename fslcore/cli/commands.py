@@ -97,8 +97,8 @@ def compare(options: argparse.Namespace) -> None:
 
     if len(options.tasks) > 2:
         raise InputError(
-            f"tasks = {' '.join(map(str, options.tasks))}; one number is allowed, or one for each "
-            "figure"
+            "tasks must be one number, or one for each figure, got "
+            f"{' '.join(map(str, options.tasks))}"
         )
     figures = [options.a, options.b]
     if max(mean for mean, _ in figures) <= 1:  # both are shares

@@ -8,7 +8,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..catalogue import SAMPLINGS, learner_title
-from ..errors import InputError, warn, whole
+from ..errors import InputError, check_unique, warn, whole
 from ..recorder import ENDING
 from .options import check_backbone, files_in, values_of
 from .output import output_file, show
@@ -297,11 +297,8 @@ def _name_learners(options: argparse.Namespace) -> None:
         return
     from ..learners.own import registered_name
 
-    names = [registered_name(learner) for learner in options.learners]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(f"learners = {' '.join(options.learners)}; {name} is allowed once")
-    options.learners = names
+    options.learners = [registered_name(learner) for learner in options.learners]
+    check_unique("learners", options.learners)
 
 
 def _check_output(options: argparse.Namespace) -> None:
@@ -315,8 +312,8 @@ def _check_output(options: argparse.Namespace) -> None:
         is_recording = options.output.suffix == ENDING
     elif not options.part:
         raise InputError(
-            "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --part K/N, "
-            "which writes nothing)"
+            "output must be -o FILE.csv, FILE.parquet or FILE.jsonl, or --part K/N, which writes "
+            "nothing, got none"
         )
     if is_recording:
         _check_recording(options)
@@ -363,8 +360,8 @@ def _check_evaluation(options: argparse.Namespace) -> None:
         )
     if options.until and ("closed" not in options.samplings or options.ft_tasks is not None):
         raise InputError(
-            f"until = {options.until:g}; closed tasks, of one number for all (no --ft-tasks), are "
-            "needed"
+            "until must be with closed tasks, of one number for all (no --ft-tasks), got "
+            f"{options.until:g}"
         )
     if options.intervals:
         from ..stats.task_checks import MINIMUM_TASKS

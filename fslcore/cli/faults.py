@@ -9,6 +9,7 @@ OPTION_OF_ARGUMENT = {
     "accept=True": "--accept-terms",
     "downloads=FOLDER": "--from FOLDER",
     "sampling='closed'": "--samplings closed",
+    "same_tasks='yes'": "--same-tasks yes",
     "skip_small_classes=True": "--skip-small-classes",
     "FSLCORE_PRECISION=auto": "--precision auto",
 }

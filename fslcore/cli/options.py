@@ -13,7 +13,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import catalogue
-from ..errors import InputError, choice, instance, number, shown, suggestion, whole
+from ..errors import (
+    InputError,
+    check_unique,
+    choice,
+    instance,
+    number,
+    quoted,
+    suggestion,
+    whole,
+)
 from ..paths import at_home
 
 NAME_AND_VALUE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
@@ -49,7 +58,7 @@ class Parser(argparse.ArgumentParser):
             if option in options and pair:
                 name, value = pair.groups()
                 line = f"{option} {name} {shlex.quote(value)}"
-                raise InputError(f"{option} {word}; {line} is allowed, in two words")
+                raise InputError(f"{option} must be in two words, {line}, got {word}")
 
     def _as_pair(self, words: list[str]) -> str:
         """The words as a name and a value behind an option, if they can be that."""
@@ -84,11 +93,7 @@ class Once(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         chosen = instance(self.dest, values, list)
-        for value in chosen:
-            if chosen.count(value) > 1:
-                raise argparse.ArgumentError(
-                    None, f"{self.dest} = {' '.join(chosen)}; {value} is allowed once"
-                )
+        check_unique(self.dest, chosen)
         setattr(namespace, self.dest, chosen)
 
 
@@ -120,7 +125,7 @@ def part_of(text: str) -> tuple[int, int]:
         k, n = map(int, text.split("/"))
         if 1 <= k <= n:
             return k, n
-    raise InputError(f"part = {text}; K/N with K from 1 to N is allowed, such as 1/4")
+    raise InputError(f"part must be K/N with K from 1 to N, such as 1/4, got {text!r}")
 
 
 def path_of(name: str, file: bool = False) -> Callable[[str], Path]:
@@ -128,9 +133,9 @@ def path_of(name: str, file: bool = False) -> Callable[[str], Path]:
 
     def check(text: str) -> Path:
         if not text:  # the empty path would be the current folder
-            raise InputError(f"{name} = ''; a path is needed")
+            raise InputError(f"{name} must be a path, got ''")
         if file and text.endswith(("/", os.sep)):
-            raise InputError(f"{name} = {text}; the name of a file is allowed")
+            raise InputError(f"{name} must be the name of a file, got {text!r}")
         return Path(text)
 
     check.of_files = True  # type: ignore[attr-defined]  # for completion
@@ -166,8 +171,8 @@ def printed_of(name: str) -> Callable[[str], object]:
         half_width = match and half_width_of(match)
         if match is None or not half_width:
             raise InputError(
-                f"{name} = {shown(text)}; a mean and its ±, such as 71.2±0.4 or 71.2+-0.4, is "
-                "needed; a number in brackets is none"
+                f"{name} must be a mean and its ±, such as 71.2±0.4 or 71.2+-0.4, not a number in "
+                f"brackets, got {quoted(text)}"
             )
         return float(match[1].replace(",", ".")), float(half_width.replace(",", "."))
 
@@ -228,7 +233,7 @@ def datasets_named(split: str = "novel") -> list[str]:
 def device_of(text: str) -> str:
     """A device's name; torch checks whether it is available."""
     if not re.fullmatch(r"cpu|mps|cuda(:\d+)?", text):
-        raise InputError(f"device = {text}; cpu, cuda, cuda:NUMBER and mps are allowed")
+        raise InputError(f"device must be cpu, cuda, cuda:NUMBER or mps, got {text!r}")
     return text
 
 
@@ -285,7 +290,7 @@ class PairsOf(argparse.Action):
         for text in values:
             column, sign, word = text.rpartition("=")
             if not sign:
-                parser.error(f"{self.dest} = {text}; COLUMN=WORD is allowed")
+                parser.error(f"{self.dest} must be COLUMN=WORD, got {text!r}")
             pairs[column] = word
         setattr(namespace, self.dest, pairs)
 
@@ -302,6 +307,6 @@ class ColumnsOf(argparse.Action):
     ) -> None:
         word, *names = values
         if not names:
-            parser.error(f"{self.dest} = {word}; a word and names of columns are allowed")
+            parser.error(f"{self.dest} must be a word and names of columns, got {word!r} alone")
         columns = getattr(namespace, self.dest, {})
         setattr(namespace, self.dest, {**columns, word: names})

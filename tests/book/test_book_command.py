@@ -140,14 +140,14 @@ def test_the_bar_of_a_run_counts_its_cells(small, tmp_path, monkeypatch):
 # Told before torch is imported.
 COMMANDS = """rn primer => command must be 'list', 'run', 'jupyter'
 list closed-v-open => did you mean 'closed-vs-open'?
-assess '' => folder = ''; a path is needed
+assess '' => folder must be a path, got ''
 assess {t} --backbone dinno -o {t}/a.html => did you mean 'dino'?
 train protnet => learner must be one of 24 names, got 'protnet'; did you mean 'protonet'?
 train protonet --dataset coloured/hebrw => dataset = coloured/hebrw; known are
 run sizing => notebook must be one of 28 names, got 'sizing'; did you mean 'sizing-tasks'?
 run sizing-tasks -p shots => argument -p/--parameter: expected 2 arguments
-run sizing-tasks -p shots=1 => -p shots=1; -p shots 1 is allowed, in two words
-run -p datasets='[a, b]' sizing-tasks => -p datasets '[a, b]' is allowed, in two words
+run sizing-tasks -p shots=1 => -p must be in two words, -p shots 1, got shots=1
+run -p datasets='[a, b]' sizing-tasks => two words, -p datasets '[a, b]', got datasets=[a, b]
 run sizing-tasks shots 1 => shots: no such argument; did you mean -p shots 1?
 run sizing-tasks shots=1 => shots=1: no such argument; did you mean -p shots 1?
 run sizing-tasks shots => shots: no such argument; see fslbook run --help

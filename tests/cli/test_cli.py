@@ -105,7 +105,7 @@ BAD = [
     ("evaluate", "required: dataset, backbone; see fslcore evaluate --help"),
     (
         "evaluate features:{t}/f.npz none",
-        "output: none; -o FILE.csv, FILE.parquet or FILE.jsonl is needed (or --",
+        "output must be -o FILE.csv, FILE.parquet or FILE.jsonl, or --",
     ),
     ("evaluate clipard glyph-conv -o {t}/t.csv", "did you mean 'clipart'?"),
     ("evaluate folder:{t}/none glyph-conv -o {t}/t.csv", "dataset: no folder {t}/none"),
@@ -118,7 +118,7 @@ BAD = [
     (EVALUATE + " --lerners ncc", "--lerners: no such argument; did you mean '--learners'?"),
     (EVALUATE + " --learners nc", "got 'nc'; did you mean 'ncc'?"),
     (EVALUATE + " --learners", "argument --learners: expected at least one argument"),
-    (EVALUATE + " --learners ncc ncc", "learners = ncc ncc; ncc is allowed once"),
+    (EVALUATE + " --learners ncc ncc", "learners must be different, got 'ncc' more than once"),
     (
         EVALUATE + " --samplings opened",
         "sampling must be 'closed' or 'open', got 'opened'; did you mean 'open'?",
@@ -143,10 +143,10 @@ BAD = [
         "seed must be an integer from 0 to 9,007,199,254,740,992, got -1",
     ),
     (EVALUATE + " --tasks " + "9" * 5000, "tasks must be an integer >= 2, got '9999"),
-    (EVALUATE + " --device gpu", "device = gpu; cpu, cuda, cuda:NUMBER and mps are allowed"),
+    (EVALUATE + " --device gpu", "device must be cpu, cuda, cuda:NUMBER or mps, got 'gpu'"),
     (
         "evaluate features:{t}/f.npz none -o {t}/t.txt",
-        "t.txt; a name ending in .parquet or .csv or .jsonl is allowed",
+        "a name ending in .parquet or .csv or .jsonl, got {t}/t.txt",
     ),
     (
         "evaluate folder:{t} glyph-conv -o {t}/old.csv",
@@ -159,11 +159,11 @@ BAD = [
     ),
     (
         "features clipart glyph-conv --part 5/4",
-        "part = 5/4; K/N with K from 1 to N is allowed, such as 1/4",
+        "part must be K/N with K from 1 to N, such as 1/4, got '5/4'",
     ),
     (
         "features clipart glyph-conv -o {t}/f.csv",
-        "a name ending in .safetensors or .npz is allowed",
+        "a name ending in .safetensors or .npz, got ",
     ),
     (
         "features clipart glyph-conv --part 1/2 -o {t}/g.npz",

@@ -73,14 +73,23 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
             "images, got 30 (lower them, or skip small classes: --skip-small-classes)",
         ),
         (["--learners", "ncc", "fslbook.learners:LEO"], "learner = leo; it needs weights"),
-        (["--learners", "ncc", "fslcore.learners:NearestCentroid"], "ncc is allowed once"),
+        (
+            ["--learners", "ncc", "fslcore.learners:NearestCentroid"],
+            "learners must be different, got 'ncc'",
+        ),
         (["--learners", "ncc", "fslbook.learners.dn4:DN4"], "learner = dn4; features of length 8"),
         (
             ["--intervals"],
             "tasks with --intervals (ncc) must be an integer >= 20, got 6",
         ),
-        (["--until", "1", "--samplings", "open"], "until = 1; closed tasks, of one number for all"),
-        (["--until", "1", "--ft-tasks", "5"], "until = 1; closed tasks, of one number for all"),
+        (
+            ["--until", "1", "--samplings", "open"],
+            "until must be with closed tasks, of one number for all",
+        ),
+        (
+            ["--until", "1", "--ft-tasks", "5"],
+            "until must be with closed tasks, of one number for all",
+        ),
         (["--until", "0"], "until must be a number > 0"),
         (
             ["--balanced", "--samplings", "closed"],

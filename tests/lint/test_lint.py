@@ -199,7 +199,7 @@ BAD = [
     ("ledger-numerals", LEDGER, "a gap", "of 14 tasks, a gap", "- id: table-1", "14 in"),
     ("turning-words", CHAPTER, "{gap:.2f}", "{gap:.2f} points more", "gap=", "a condition"),
     ("commands", PAGE, "  -o mine", "  --otput mine", "fslcore evaluate", "--otput"),
-    ("commands", PAGE, "$k/2", "3/2", "--part 3/2", "part = 3/2"),
+    ("commands", PAGE, "$k/2", "3/2", "--part 3/2", "part must be K/N"),
     ("commands", README, "-p seed 1", "-p sed 1", "-p sed 1", "did you mean 'seed'"),
     ("papermill-lines", PAGE, "-p tasks 60", "-p task 60", "-p task 60", "did you mean 'tasks'"),
     ("papermill-lines", PAGE, " -p tasks 60", "", "papermill", "no parameter"),

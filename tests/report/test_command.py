@@ -146,7 +146,7 @@ def test_of_a_report_that_fails_nothing_is_left(tmp_path, capsys, monkeypatch, e
     (tmp_path / "f" / "report.svg").mkdir(parents=True)  # where a file is to go
     before = contents(tmp_path)
     assert report("r.csv", "-o", "r.html", "--tables", "t", "--figures", "f") == 2
-    assert "report.svg; this is a folder" in capsys.readouterr().err
+    assert "got the folder" in capsys.readouterr().err
     assert contents(tmp_path) == before
     monkeypatch.setattr(Results, "write_figures", lambda *_: 1 / 0)
     assert report("r.csv", "-o", "r.html", "--tables", "t", "--figures", "g") == 1
@@ -213,7 +213,7 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
             ["r.csv", "--where", "method!=bass"],
             "where = method!=bass; method has the values ours, base",
         ),
-        (["r.csv", "--tables", ""], "tables = ''; a path is needed"),  # a variable that is not set
+        (["r.csv", "--tables", ""], "tables must be a path, got ''"),  # a variable that is not set
         (["r.csv", "-o", "r.csv"], ".html"),
         (["r.csv", "-o", "out.html/"], "out.html/"),
     ],

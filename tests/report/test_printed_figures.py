@@ -133,12 +133,12 @@ def test_a_number_in_brackets_is_no_half_width(capsys, text):
     assert says_in_one_line(output.err, text, "71.2±0.4", "brackets")
 
 
-LINES = """71.2 70±1 --tasks 600 => a = 71.2; a mean and its ±, such as 71.2±0.4
+LINES = """71.2 70±1 --tasks 600 => a must be a mean and its ±, such as 71.2±0.4
 0.712±0.004 70±1 --tasks 600 => mean of a must be in percent, got 0.712
 71.2±0.4 70±1 => --tasks
 71.2±0.4 70±1 --tasks 1 => tasks must be an integer >= 2, got 1
-71.2±0.4 70±1 --tasks 5 6 7 => one number is allowed, or one for each figure
-71.2±0.4 70±1 --tasks 5 6 --same-tasks yes => the same tasks are equally many
+71.2±0.4 70±1 --tasks 5 6 7 => tasks must be one number, or one for each figure, got 5 6 7
+71.2±0.4 70±1 --tasks 5 6 --same-tasks yes => with --same-tasks yes, got 5 and 6
 71.2±0.4 70±1 --tasks 6 --sampling opn => did you mean 'open'?
 71.2±0.4 70±1 --tasks 6 --images 40 => images must be an integer from 100"""
 

@@ -102,7 +102,7 @@ def test_a_tar_that_does_not_end_as_one_is_refused(tmp_path, body):
 
 
 def test_a_long_header_is_refused(tmp_path):
-    with refuses("a header of 2,000,0.. bytes; 1,048,576 are allowed"):
+    with refuses("header .* 1,048,576 bytes, got 2,000,0.."):
         put(tmp_path, "a.tar.gz", tar_of(GOOD, comment="x" * 2_000_000))
 
 
@@ -208,31 +208,37 @@ ENTRY = "title: a, licence: b"
 @pytest.mark.parametrize(
     "text, words",
     [
-        (f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', bytes: many}}]}}}}", "bytes = many"),
-        (f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', bytes: -1}}]}}}}", "bytes = -1"),
-        (f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', bytes: yes}}]}}}}", "bytes = True"),
-        (f"data: {{a: {{{ENTRY}, files: {{url: x}}}}}}", "files = .*; a list is needed"),
-        (f"data: {{a: {{{ENTRY}, files: [x]}}}}", "x; fields by their names"),
+        (
+            f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', bytes: many}}]}}}}",
+            "bytes .*got 'many'",
+        ),
+        (f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', bytes: -1}}]}}}}", "bytes .*got -1"),
+        (
+            f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', bytes: yes}}]}}}}",
+            "bytes .*got True",
+        ),
+        (f"data: {{a: {{{ENTRY}, files: {{url: x}}}}}}", "files .*list, got"),
+        (f"data: {{a: {{{ENTRY}, files: [x]}}}}", "entry .*fields, got 'x'"),
         (f"data: {{a: {{{ENTRY}, files: [{{to: b}}]}}}}", "data, a: "),
-        (f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', by: [1]}}]}}}}", "by = "),
+        (f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', by: [1]}}]}}}}", "by .*list, got"),
         (f"data: {{a: {{{ENTRY}, disk: large}}}}", "disk.*large"),
-        (f"data: {{a: {{{ENTRY}, accept: 3}}}}", "accept = 3; yes or no"),
-        (f"data: {{a: {{{ENTRY}, path: [1]}}}}", "path = "),
-        (f"data: {{a: {{{ENTRY}, has: x}}}}", "has = x; a list"),
-        ("data: {a: {title: 3, licence: b}}", "title = 3; a text"),
-        ("data: {a: [1]}", "fields by their names"),
-        ("data: {a: 3}", "fields by their names"),
-        ("data: {a: {1: 2}}", "fields by their names"),
+        (f"data: {{a: {{{ENTRY}, accept: 3}}}}", "accept .*yes or no, got 3"),
+        (f"data: {{a: {{{ENTRY}, path: [1]}}}}", "path .*text, got"),
+        (f"data: {{a: {{{ENTRY}, has: x}}}}", "has .*list, got 'x'"),
+        ("data: {a: {title: 3, licence: b}}", "title .*text, got 3"),
+        ("data: {a: [1]}", "entry .*fields, got"),
+        ("data: {a: 3}", "entry .*fields, got"),
+        ("data: {a: {1: 2}}", "entry .*fields, got"),
         ("data: {1: {title: a, licence: b}}", "data, 1: "),
-        ("data: {}\nweights: 3", "weights and groups are mappings"),
-        ("data: {}\nweights: {a: 3}", "weights, a: 3; fields"),
+        ("data: {}\nweights: 3", "weights and groups .*mappings"),
+        ("data: {}\nweights: {a: 3}", "weights, a: .*fields, got 3"),
         (
             "data: {}\nweights: {a: {title: a, licence: b, repository: c, bytes: x}}",
-            "weights, a: bytes = x",
+            "weights, a: bytes .*got 'x'",
         ),
-        ("data: {}\ngroups: [a]", "weights and groups are mappings"),
-        ("data: {}\ngroups: {a: 3}", "groups, a: 3; a list of names"),
-        ("data: {}\ngroups: {a: [[b]]}", "groups, a: .*; a list of names"),
+        ("data: {}\ngroups: [a]", "weights and groups .*mappings"),
+        ("data: {}\ngroups: {a: 3}", "groups, a .*list of names, got 3"),
+        ("data: {}\ngroups: {a: [[b]]}", "groups, a .*list of names, got"),
     ],
 )
 def test_a_manifest_of_another_type_is_named(tmp_path, monkeypatch, text, words):

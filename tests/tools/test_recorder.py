@@ -172,7 +172,7 @@ def test_what_is_finished_stays_until_the_next_is(tmp_path, recwarn):
         assert len(recorder.load(path).correct["A"]) == 1 and recorder.load(part).unfinished == (
             "A",
         )
-        with refuses("method A is in .*r.jsonl and in .*r.part.jsonl; one is allowed"):
+        with refuses("method A once, got it in .*r.jsonl and in .*r.part.jsonl"):
             recorder.load([path, part])
     recorded(path, [0, 0], [0, 1], [1, 0])
     assert len(recorder.load(path).correct["A"]) == 3 and not part.exists()
@@ -251,31 +251,31 @@ def test_tasks_of_any_size_and_names_of_any_letters(tmp_path):
     [
         (
             dict(labels=[0]),
-            "task 1: 2 queries, 1 labels and 2 predictions; 2 support images and 2 support_labels",
+            "task 1: labels, .*got 1, 2 and 2 for 2 queries and 2 support images",
         ),
         (dict(query=[], labels=[], predictions=[]), "0 queries"),
-        (dict(query=[0, 21]), "task 1: image 0 occurs twice in it"),
+        (dict(query=[0, 21]), "task 1: images .*got '0' twice"),
         (
             dict(labels=[1, 0]),
             "is of class 1, and was of 0 in an earlier task; labels are classes of the data set",
         ),
-        (dict(classes=["x"]), "task 1: label 1; 0 to 0"),
+        (dict(classes=["x"]), "task 1: labels .* 0 to 0, got 1"),
         # What could never be right would make an accuracy of 0, and nothing else would say so.
         (
             dict(predictions=torch.eye(2)),
-            "prediction [1.0, 0.0]; one class per image is needed, the argmax",
+            r"predictions .*argmax of scores, got \[1.0, 0.0\]",
         ),
         (
             dict(predictions=["0", "1"]),
-            "task 1: label 1 and prediction '1'; predictions in the same terms",
+            "task 1: predictions .*labels, got '1' for 1",
         ),
         (
             dict(labels=[0, None], predictions=[0, None]),
-            "task 1: label None; the class of each image is needed",
+            "task 1: labels .*class of each image, got None",
         ),
         (
             dict(support=[torch.zeros(4, 4), torch.ones(4, 4)]),
-            "names or numbers are needed, not pixels",
+            "images .*names or numbers, not pixels",
         ),
     ],
 )
@@ -310,11 +310,11 @@ def test_bad_files_are_named_before_the_work(tmp_path):
     recorded(tmp_path / "b.jsonl", method="B")
     path = tmp_path / "r.jsonl"
     for path, method, facts, words in (
-        (tmp_path / "r.npz", "A", {}, "a name ending in .jsonl is allowed"),
+        (tmp_path / "r.npz", "A", {}, "a name ending in .jsonl, got"),
         (tmp_path / "other.jsonl", "A", {}, "is not a recording"),
-        (tmp_path / "b.jsonl", "A", {}, "it is a recording of B; one file per method is needed"),
-        (None, "A", {}, "record = None; the name of a file"),
-        (path, " ", {}, "method = ' '; a name is needed"),
+        (tmp_path / "b.jsonl", "A", {}, "one file per method.*got a recording of B"),
+        (None, "A", {}, "record .*name of a file, got None"),
+        (path, " ", {}, "method .*name, got ' '"),
         (path, "A", {"seed": 2**64}, "seed must be an integer from 0"),
         (path, "A", {"transductive": "yes"}, "transductive must be True or False, got 'yes'"),
     ):
@@ -340,12 +340,12 @@ IMAGES = '{"images":{"a":{"class":"x"},"b":{"class":"y"}}}'
         ("{", "is not JSON"),
         ("[" * 100_000, "is not JSON"),
         ('{"query":[1],"correct":[1]}', "KeyError: 'support'"),
-        ('{"support":[0],"query":[2],"correct":[1]}', "numbered from 0 to 1, each once"),
+        ('{"support":[0],"query":[2],"correct":[1]}', "numbers from 0 to 1, each once"),
         ('{"support":[0],"query":[0],"correct":[1]}', "each once in a task"),
-        ('{"support":[0],"query":[1.0],"correct":[1]}', "numbered from 0 to 1, each once"),
-        ('{"support":[0],"query":[1],"correct":[1,1]}', "2 answers to 1 queries"),
+        ('{"support":[0],"query":[1.0],"correct":[1]}', "numbers from 0 to 1, each once"),
+        ('{"support":[0],"query":[1],"correct":[1,1]}', "correct .* each of 1 queries, got 2"),
         ('{"support":[0],"query":[1],"correct":[2]}', "0 or 1 for each"),
-        ('{"support":[0,1],"query":[],"correct":[]}', "0 answers to 0 queries"),
+        ('{"support":[0,1],"query":[],"correct":[]}', "correct .* each of 0 queries, got 0"),
         ('{"images":{"a":{"class":"y"}}}', "image a is {'class': 'y'}; one class"),
         ('{"images":{"c":{"class":3}}}', "image c is {'class': 3}; one class"),
         ('{"tasks":3}', "3 tasks, but 0 lines"),
@@ -395,10 +395,14 @@ def test_several_files_are_one_recording_of_the_same_images(tmp_path, closed):
         (
             authors | {"000": {"class": "c0", "groups": "me"}},
             {},
-            "groups of image 000 is me in .*, elsewhere author 0",
+            "groups of image 000, got 'me' in .* and 'author 0' elsewhere",
         ),
-        (without | {"000": {"class": "c5"}}, {}, "class of image 000 is c5 in .*, elsewhere c0"),
-        (without, {"dataset": "cars", "seed": 1}, "seed is 1 in .*b.jsonl, elsewhere 0"),
+        (
+            without | {"000": {"class": "c5"}},
+            {},
+            "class of image 000, got 'c5' in .* and 'c0' elsewhere",
+        ),
+        (without, {"dataset": "cars", "seed": 1}, "seed, got 1 in .*b.jsonl and 0 elsewhere"),
     ):
         recorder.save(b, images, {"B": (closed, results, False)}, facts)
         with refuses(f"^record: {words}"):

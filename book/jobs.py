@@ -17,7 +17,7 @@ def asked(config: dict, name: str, default: int, minimum: int) -> int:
     """
     value = config.get(name, default)
     if type(value) is not int or value < minimum:
-        raise WorkflowError(f"{name} = {value}; a whole number from {minimum} is allowed")
+        raise WorkflowError(f"{name} must be an integer >= {minimum}, got {value}")
     return value
 
 

@@ -304,7 +304,7 @@ def check_together(**values: object) -> None:
         raise InputError(f"{_joined(values)} must be given together, got {_joined(given)} alone")
 
 
-def check_unique(name: str, values: Iterable[str]) -> None:
+def check_unique(name: str, values: Iterable[object]) -> None:
     """Raise `InputError` if a value is in the list twice."""
     for value, count in Counter(values).items():
         if count > 1:

@@ -272,4 +272,7 @@ def two_or_more(things: str, **parameters: list) -> None:
         values = ", ".join(
             f"{name} = [{', '.join(map(str, items))}]" for name, items in parameters.items()
         )
-        raise InputError(f"{values}; two {things} or more are needed, which this chapter compares")
+        raise InputError(
+            f"{' and '.join(parameters)} must give two {things} or more, which this chapter "
+            f"compares, got {values}"
+        )

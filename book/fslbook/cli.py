@@ -29,7 +29,7 @@ from fslcore.cli.options import (
 )
 from fslcore.cli.output import joined, output_file, overview, show
 from fslcore.cli.program import Program
-from fslcore.errors import InputError
+from fslcore.errors import InputError, check_unique
 from fslcore.paths import check_folder, check_output
 
 from . import notebooks
@@ -248,7 +248,7 @@ def setting_of(text: str) -> tuple[str, object]:
         setting = None
     if not (name and equals) or setting is None:
         raise InputError(
-            f"set = {text}; FIELD=VALUE is allowed, such as lr=0.01 or augmentation=[flip]"
+            f"set must be FIELD=VALUE, such as lr=0.01 or augmentation=[flip], got {text!r}"
         )
     return name, setting
 
@@ -297,12 +297,7 @@ def run(options: argparse.Namespace) -> None:
     fslbook run closed-vs-open -p shots 1 -p datasets "[clipart, fashion]"
     """
     output = output_file(options.output or RUNS / f"{options.notebook}.ipynb", [".ipynb"])
-    names = [name for name, _ in options.parameter]
-    for name in names:
-        if names.count(name) > 1:
-            raise InputError(
-                f"parameter {name} is given {names.count(name)} times; once is allowed"
-            )
+    check_unique("parameters", [name for name, _ in options.parameter])
     settings = dict(notebooks.profile(options.profile).get(options.notebook, {}))
     settings |= {name: notebooks.value(name, text) for name, text in options.parameter}
     print(notebooks.run(options.notebook, settings, output, progress=not options.quiet))
@@ -419,7 +414,7 @@ def train(options: argparse.Namespace) -> None:
         return
     if output or not options.paper:
         raise InputError(
-            "learner: one is needed, or only --paper, which trains all of that paper (to the cache)"
+            "learner must be given, or only --paper, which trains all of that paper (to the cache)"
         )
     for path in training.train_paper(
         **settings, **{k: v for k, v in changes.items() if v is not None}
@@ -438,7 +433,7 @@ def caption(options: argparse.Namespace) -> None:
     folders = [name for name in options.datasets if name.startswith("folder:")]
     if folders and not output:
         raise InputError(
-            f"output: none; {folders[0]} has no name for cached captions, so -o FILE.csv is needed"
+            f"output must be -o FILE.csv for {folders[0]}, which has no name for cached captions"
         )
     if output and options.datasets[1:]:
         raise InputError(

@@ -35,7 +35,7 @@ import numpy as np
 
 from fslcore import catalogue, sources
 from fslcore.datasets.loading import source_of
-from fslcore.errors import InputError, reason, shown, unique_keys, visible
+from fslcore.errors import InputError, quoted, reason, shown, unique_keys, visible
 from fslcore.paths import DATA
 from fslcore.tasks import Tasks, resplit, sample_closed, sample_open
 
@@ -214,10 +214,10 @@ def _copies(arrays: list[tuple[dict, np.ndarray]]) -> list[str]:
 def _wrong_about(about: dict, members: dict[str, bytes]) -> list[str]:
     """What is wrong with a description of the right form."""
     if about["format"] != FORMAT:
-        return [f"format {about['format']}; {FORMAT} is read"]
+        return [f"format must be {FORMAT}, got {about['format']}"]
     count = len(about["results"])
     if members.keys() != {member(i) for i in range(count)}:
-        return [f"{len(members)} arrays; one a row of results is needed, {count} in all"]
+        return [f"arrays must be one per row of results, {count}, got {len(members)}"]
     problem = wrong_name(about["by"])
     problems = [problem] if problem else []
     try:
@@ -237,14 +237,12 @@ def _no_number(text: str) -> None:
 def _members(path: Path) -> dict[str, bytes]:
     """Contents by name, where they are as large as they say, and not too large."""
     if path.stat().st_size > BYTES:
-        raise ValueError(f"{path.stat().st_size:,} bytes; {BYTES:,} are allowed")
+        raise ValueError(f"it must have at most {BYTES:,} bytes, got {path.stat().st_size:,}")
     contents = {}
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         if len(entries) > MEMBERS or sum(entry.file_size for entry in entries) > EXPANDED:
-            raise ValueError(
-                f"it expands too far; {EXPANDED:,} bytes in {MEMBERS:,} parts are allowed"
-            )
+            raise ValueError(f"it must expand to at most {EXPANDED:,} bytes in {MEMBERS:,} parts")
         for entry in entries:
             # This reads no further than the size that is declared, and compares the CRC.
             with archive.open(entry) as part:
@@ -262,13 +260,13 @@ def _unlike(value: object, form: object, place: str) -> Iterator[str]:
     if isinstance(form, list | dict):
         kind, of_any = type(form), isinstance(form, list) or str in form
         if not isinstance(value, kind):
-            yield f"{place} is {shown(value)}; a {'list' if kind is list else 'mapping'} is needed"
+            yield f"{place} must be a {'list' if kind is list else 'mapping'}, got {quoted(value)}"
         elif of_any:
             inner = form[0] if kind is list else form[str]
             for key, item in enumerate(value) if kind is list else value.items():
                 yield from _unlike(item, inner, f"{place}, {shown(key)}")
         elif value.keys() != form.keys():
-            yield f"{place} has {shown(sorted(value))}; {', '.join(sorted(form))} are needed"
+            yield f"{place} must have {', '.join(sorted(form))}, got {', '.join(sorted(value))}"
         else:
             for key, inner in form.items():
                 yield from _unlike(value[key], inner, f"{place}, {key}")
@@ -280,7 +278,7 @@ def wrong_name(by: str) -> str | None:
     """What is wrong with the name of who reports; None where nothing is."""
     if 0 < len(by) <= NAME and by == by.strip() and visible(by) == by:
         return None
-    return f"by = {shown(visible(by))}; a name in one line, of 1 to {NAME} characters, is needed"
+    return f"by must be a name in one line, of 1 to {NAME} characters, got {quoted(visible(by))}"
 
 
 def _other_sources(about: dict) -> list[str]:

@@ -23,7 +23,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from fslcore import catalogue
-from fslcore.errors import InputError, choice, shown, suggestion
+from fslcore.errors import InputError, check_unique, choice, either, quoted, shown, suggestion
 from fslcore.paths import replace_file, scratch
 
 from .catalogue import CAPTIONERS, FACTS, source_and_compounds
@@ -157,33 +157,36 @@ def _check_value(p: Parameter, value: object, absent: bool) -> None:
         not isinstance(value, list)
         or (not value and p.default and not p.allowed.endswith(" or none"))
     ):
-        full = ", not an empty one," if value == [] else ""
+        full = ", not empty" if value == [] else ""
         raise InputError(
-            f"parameter {p.name} = {value!r}; a list of {inner[1]}{full} is allowed, such as {p.default}"
+            f"parameter {p.name} must be a list of {inner[1]}{full}, such as {p.default}, got {value!r}"
         )
-    if (
-        inner
-        and (twice := next((v for i, v in enumerate(value) if v in value[:i]), None)) is not None
-    ):
-        raise InputError(f"parameter {p.name} = {value!r}; {twice!r} is allowed once")
     kind = inner[1] if inner else p.type
     for item in value if inner else [value]:
         if not isinstance(item, TYPES[kind]) or (isinstance(item, bool) and kind != "bool"):
-            raise InputError(f"parameter {p.name} = {value!r}; {_needed(p, kind, item)}")
+            raise InputError(
+                f"parameter {p.name} must be {_needed(p, kind)}, got {value!r}{_yaml_hint(kind, item)}"
+            )
         _check_allowed(p, item, absent)
+    if inner:
+        check_unique(f"parameter {p.name}", value)
 
 
-def _needed(p: Parameter, kind: str, item: object) -> str:
+def _needed(p: Parameter, kind: str) -> str:
     """What a parameter takes in place of a value of another type."""
     words = p.allowed.split("|")
-    needed = f"{kind} is needed, such as {p.default!r}"
     if kind == "str" and len(words) > 1:
-        needed = f"{' or '.join(words)} is allowed"
+        return either(words)
+    return f"{kind}, such as {p.default!r}"
+
+
+def _yaml_hint(kind: str, item: object) -> str:
+    """How a text is typed that YAML reads as a truth value."""
     if kind == "str" and isinstance(item, bool):
-        needed += (
+        return (
             " (YAML reads yes, no, on and off as truth values; in quotes they are texts: \"'no'\")"
         )
-    return needed
+    return ""
 
 
 def _check_allowed(p: Parameter, item, absent: bool) -> None:  # noqa: PLR0912 a branch per kind of parameter
@@ -192,7 +195,7 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:  # noqa: PLR0912 a
     if bounds:
         low, high = (float(b) if b else None for b in bounds.groups())
         if (low is not None and not item >= low) or (high is not None and not item <= high):
-            raise InputError(f"parameter {p.name} = {item}; {p.allowed} is allowed")
+            raise InputError(f"parameter {p.name} must be {p.allowed}, got {item}")
     elif p.allowed == "dataset":
         if item == p.default == "":
             return
@@ -229,12 +232,8 @@ def _check_allowed(p: Parameter, item, absent: bool) -> None:  # noqa: PLR0912 a
                 "a folder" if path.is_dir() else "a file" if path.is_file() else "no ordinary file"
             )
             kind = "file or folder" if p.allowed == "path" else p.allowed
-            problem = (
-                f"this is {kind_there}, a {kind} is needed"
-                if path.exists()
-                else f"there is no such {kind}"
-            )
-            raise InputError(f"parameter {p.name} = {item}; {problem}")
+            got = f"{kind_there}, {item}" if path.exists() else f"no such {kind}, {item}"
+            raise InputError(f"parameter {p.name} must be a {kind}, got {got}")
     else:
         lists = {"learner": [*catalogue.registered_learners]}
         choices = lists.get(p.allowed) or p.allowed.split("|")
@@ -306,7 +305,7 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
     """
     path = Path(path)
     if path.is_dir():
-        raise InputError(f"profile: {path} is a folder, a file is needed")
+        raise InputError(f"profile must be a file, got the folder {path}")
     shipped = {file.name: file for file in sorted(PROFILES.glob("*.yml"))}
     file = path if path.is_file() else shipped.get(path.as_posix().removeprefix("profiles/"))
     if file is None:
@@ -322,14 +321,15 @@ def profile(path: str | Path, absent: bool = False) -> dict[str, dict]:
         return {}
     if not isinstance(content, dict):
         raise InputError(
-            f"profile: {path} holds {shown(content)}; notebooks with their parameters are needed"
+            f"profile {path} must have notebooks with their parameters, got {quoted(content)}"
         )
     settings: dict[str, dict] = {}
     for name, values in content.items():
         choice(f"profile: {path}: notebook", name, names())
         if not isinstance(values, dict):
             raise InputError(
-                f"profile: {path}: {name} has {shown(values)}; parameters with their values are needed"
+                f"profile {path} must have parameters with their values for {name}, got "
+                f"{quoted(values)}"
             )
         settings[name] = check(name, values, absent)
     return settings

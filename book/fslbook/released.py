@@ -91,10 +91,9 @@ def _accuracies(path: Path) -> np.ndarray:
     x = x.detach().double().numpy()
     if not ((x >= 0) & (x <= 100)).all():  # also where it is NaN
         raise InputError(
-            f"released: {path} holds {x[~((x >= 0) & (x <= 100))][0]}; 0 to 100 (percent) is allowed"
+            f"released must be from 0 to 100 (percent), got {x[~((x >= 0) & (x <= 100))][0]} in "
+            f"{path}"
         )
     if 0 < x.max() <= 1:
-        raise InputError(
-            f"released: {path} holds nothing above {x.max():g}: shares, it seems; percent is needed"
-        )
+        raise InputError(f"released must be in percent, got shares, up to {x.max():g}, in {path}")
     return x

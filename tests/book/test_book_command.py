@@ -87,14 +87,17 @@ def test_one_value_where_a_list_is_meant_is_the_list_of_it(small, tmp_path):
         (["folds", "3"], "parameter folds must be '2', '5' or '10', got '3'"),
         (
             ["where", "/etc/passwd"],
-            "parameter where = /etc/passwd; this is a file, a folder is needed",
+            "parameter where must be a folder, got a file, /etc/passwd",
         ),
-        (["kind", "no"], "parameter kind = False; closed or open is allowed (YAML reads yes, no,"),
-        (["kind", "3"], "parameter kind = 3; closed or open is allowed"),
-        (["where", "no"], "parameter where = False; str is needed, such as '' (YAML reads yes, "),
+        (
+            ["kind", "no"],
+            "parameter kind must be 'closed' or 'open', got False (YAML reads yes, no,",
+        ),
+        (["kind", "3"], "parameter kind must be 'closed' or 'open', got 3"),
+        (["where", "no"], "parameter where must be str, such as '', got False (YAML reads yes, "),
         (
             ["sets", "{clipart: 1}"],
-            "parameter sets = {'clipart': 1}; a list of str is allowed, such as ",
+            "parameter sets must be a list of str, such as ",
         ),
     ],
 )
@@ -143,7 +146,7 @@ list closed-v-open => did you mean 'closed-vs-open'?
 assess '' => folder must be a path, got ''
 assess {t} --backbone dinno -o {t}/a.html => did you mean 'dino'?
 train protnet => learner must be one of 24 names, got 'protnet'; did you mean 'protonet'?
-train protonet --dataset coloured/hebrw => dataset = coloured/hebrw; known are
+train protonet --dataset coloured/hebrw => dataset must be one of
 run sizing => notebook must be one of 28 names, got 'sizing'; did you mean 'sizing-tasks'?
 run sizing-tasks -p shots => argument -p/--parameter: expected 2 arguments
 run sizing-tasks -p shots=1 => -p must be in two words, -p shots 1, got shots=1
@@ -152,7 +155,7 @@ run sizing-tasks shots 1 => shots: no such argument; did you mean -p shots 1?
 run sizing-tasks shots=1 => shots=1: no such argument; did you mean -p shots 1?
 run sizing-tasks shots => shots: no such argument; see fslbook run --help
 run sizing-tasks -o {t}/out.ipynb -p shots [ => parameter shots = [; not a YAML value:
-run sizing-tasks -o {t}/out.ipynb --profile {t} => profile: {t} is a folder"""
+run sizing-tasks -o {t}/out.ipynb --profile {t} => profile must be a file, got the folder {t}"""
 BAD = [line.split(" => ") for line in COMMANDS.splitlines()]
 
 

@@ -373,7 +373,7 @@ BAD_COMMANDS = """duplicates clipart --bits 65 => bits must be an integer from 0
 duplicates clipart --distance 0 => distance must be a number > 0 and <= 2
 duplicates clipart --by looks => by must be 'either', 'both', 'hash' or 'features', got 'looks'
 duplicates clipart --by hash --distance 0.1 => distance = 0.1; it is not used if near-copies are found by
-duplicates clipart --splits novel novel => splits = novel novel; novel is allowed once
+duplicates clipart --splits novel novel => splits must be different, got 'novel'
 duplicates features:{f} --by hash => there are no pixels to hash
 duplicates features:{f} --sheet {t}/s.png => sheet: features:{f} has features, and no pictures
 duplicates clipart --sheet {t}/g.txt => sheet = {t}/g.txt; a name ending in .png or .pdf or .svg

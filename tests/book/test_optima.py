@@ -122,7 +122,7 @@ def test_parts_of_a_data_set_share_no_image(bank):
     table, common = sizing.by_size(bank, ("none", "ncc"), 1, 2, queries=3)
     assert table["images"].sum() == 480 and table["images"][0] == pytest.approx(240, abs=8)
     assert common.df == 1
-    with refuses("part 4 holds 2 tasks|at least 2 are needed"):
+    with refuses("part 4 holds 2 tasks|at least 2 tasks"):
         sizing.by_size(bank, ("none", "ncc"), 1, 4, queries=3)
 
 

@@ -89,9 +89,9 @@ def test_noise_has_the_rates_that_were_asked_for_and_grows():
         known_truth.noisy(true, rate, rate, seed=1).has != true.has for rate in (0.1, 0.2)
     )
     assert (less <= many).all()
-    with pytest.raises(InputError, match="invent = 1.2; 0 to 1"):
+    with pytest.raises(InputError, match="invent .* 0 to 1, got 1.2"):
         known_truth.noisy(true, 0, 1.2)
-    with pytest.raises(InputError, match="the same are needed"):
+    with pytest.raises(InputError, match="same images with the same names"):
         known_truth.error_rates(true[:10], true)
 
 
@@ -222,14 +222,14 @@ def test_unknown_networks_are_named():
 @pytest.mark.parametrize(
     "changes, message",
     [
-        (dict(shots=[1, 10]), "shown = 5; one of shots, 1, 10, is allowed"),
+        (dict(shots=[1, 10]), "shown .* shots, 1, 10, got 5"),
         (
             dict(shots=[1, 10], shown=10),
-            "redrawn = 10; 10 shots and 5 queries .*: redrawn = 15 or more is needed",
+            "redrawn .* 15, .*10 shots and 5 queries, got 10",
         ),
         (
             dict(per_class=19),
-            "per_class = 19; 5 shots and 15 queries .*: per_class = 20 or more is needed",
+            "per_class .* 20, .*5 shots and 15 queries, got 19",
         ),
     ],
 )
@@ -250,7 +250,7 @@ def test_too_few_images_of_an_ink_ask_for_more_a_class():
     ]  # as if the captioner knew four inks
     with pytest.raises(
         InputError,
-        match="^shots = 5, queries = 15; fewer, or a larger per_class, are needed .*: attri",
+        match="^shots and queries .*fewer, or per_class larger, .*got 5 and 15: .*attri",
     ):
         known_truth.split_gap(known_truth.networks([0.0]), dataset, has, shots=[5], tasks=4)
 

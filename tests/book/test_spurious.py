@@ -34,9 +34,9 @@ def test_a_training_goes_with_its_learner_and_its_shots():
         "/1shot-r2d2"
     )
     assert list(tables.DECIDES)[:10] == published.table(3, "fewstab")["learner"].unique().tolist()
-    with refuses("learner = knn"):
+    with refuses("learner .*got 'knn'"):
         tables.method("knn")
-    with refuses("train_shots = 2"):
+    with refuses("train_shots .*1 or 5, got 2"):
         tables.method("r2d2", 2)
 
 
@@ -225,7 +225,7 @@ def test_gaps_are_those_of_the_worst_class():
     paired = tables.gaps(random, biased, paired=True)
     assert paired.loc["lr", "gap"] == stats.paired_interval(r, a)
     for records in ((random, {"ncc": biased["ncc"]}), ({}, {})):
-        with refuses("the same are needed"):
+        with refuses("same learners"):
             tables.gaps(*records)
 
 

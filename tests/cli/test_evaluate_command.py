@@ -77,7 +77,7 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
             ["--learners", "ncc", "fslcore.learners:NearestCentroid"],
             "learners must be different, got 'ncc'",
         ),
-        (["--learners", "ncc", "fslbook.learners.dn4:DN4"], "learner = dn4; features of length 8"),
+        (["--learners", "ncc", "fslbook.learners.dn4:DN4"], "features of dn4 must be"),
         (
             ["--intervals"],
             "tasks with --intervals (ncc) must be an integer >= 20, got 6",

@@ -366,7 +366,7 @@ def median_interval(
     if binom.cdf(left_out, x.size, 0.5) > tail:
         left_out -= 1
     if left_out < 0:
-        raise InputError(f"scores: {x.size} are there; more are needed at this confidence_level")
+        raise InputError(f"scores must be more at this confidence_level, got {x.size}")
     return Interval.from_ends(
         estimate=float(np.median(x)),
         low=float(x[left_out]),

@@ -20,7 +20,7 @@ from fslcore import sources, store
 from fslcore.datasets import Images
 from fslcore.datasets.images import first_twice
 from fslcore.datasets.papers import text_table
-from fslcore.errors import InputError, instance, missing, shown, suggestion, visible
+from fslcore.errors import InputError, instance, missing, quoted, suggestion, visible
 from fslcore.paths import replace_file
 
 from . import pixels
@@ -71,8 +71,8 @@ def captioner(name: str) -> Captioner:
     if kind not in HUB:
         folders = ", ".join(f"{kind}:FOLDER" for kind in HUB)
         raise InputError(
-            f"captioner = {shown(name)}; {', '.join(NAMES)} and {folders} are "
-            f"allowed{suggestion(kind, NAMES)}"
+            f"captioner must be one of {', '.join(NAMES)}, {folders}, got "
+            f"{quoted(name)}{suggestion(kind, NAMES)}"
         )
     if not find_spec("transformers"):
         raise InputError(missing("transformers", "captions"))
@@ -214,7 +214,7 @@ def write(images: Images, name: str, path: str | Path, *, progress: bool = False
     """
     path, names = Path(path), images.names
     if path.suffix != ".csv":
-        raise InputError(f"output = {path}; a name ending in .csv is allowed")
+        raise InputError(f"output must be a name ending in .csv, got {path}")
     done = _begun(path, name, names)
     if len(done) == len(names):
         return path

@@ -21,7 +21,7 @@ import pandas as pd
 
 from fslcore import store
 from fslcore.datasets import Images
-from fslcore.errors import InputError, choice, shown, suggestion, whole, wholes
+from fslcore.errors import InputError, choice, quoted, shown, suggestion, whole, wholes
 from fslcore.paths import check_zip, readable, replace_file
 from fslcore.sources import filled
 
@@ -65,8 +65,7 @@ class Attributes:
         object.__setattr__(self, "has", has)
         if has.ndim != 2 or has.dtype != bool or has.shape[1] != names:
             raise InputError(
-                f"attributes: {has.dtype} of shape {has.shape} for {names} names; (N, A) bool "
-                "is needed"
+                f"attributes must have shape (N, {names}) of bool, got {has.shape} of {has.dtype}"
             )
         if len(set(self.names)) < len(self.names):
             raise InputError("attributes: a name occurs twice; all must differ")
@@ -112,7 +111,7 @@ class Attributes:
         labels_checked = wholes("labels", labels, 1)
         if len(labels_checked) != len(self) or not len(labels_checked):
             raise InputError(
-                f"{len(labels_checked)} labels for {len(self)} images; one per image is needed"
+                f"labels must have one per image, {len(self)}, got {len(labels_checked)}"
             )
         for value in (labels_checked.min(), labels_checked.max()):
             whole("labels", int(value), 0, CLASSES)
@@ -182,7 +181,7 @@ def from_facts(facts: pd.DataFrame) -> Attributes:
         Not a data frame.
     """
     if not isinstance(facts, pd.DataFrame):
-        raise InputError(f"facts = {shown(facts)}; a data frame with one row per image is needed")
+        raise InputError(f"facts must be a data frame with one row per image, got {quoted(facts)}")
     return from_words(
         [
             f"{column}: {value}"
@@ -258,7 +257,7 @@ def of(images: Images, source: str = "captions") -> Attributes:
         data set without captions or without such facts; and as for `from_captions` and `captions.read`.
     """
     if not isinstance(source, (str, Path)):
-        raise InputError(f"source = {shown(source)}; {SOURCES} are allowed")
+        raise InputError(f"source must be one of {SOURCES}, got {quoted(source)}")
     source, compounds = source_and_compounds(str(source))
     if source == "pixels":
         key = json.dumps([pixels.VERSION, images.digest])
@@ -284,7 +283,7 @@ def of(images: Images, source: str = "captions") -> Attributes:
         return from_captions(sources.read(filled(source, images.name), images), compounds)
     if source != "captions":
         similar = suggestion(source, ["captions", *CAPTIONERS])
-        raise InputError(f"source = {shown(source)}; {SOURCES} are allowed{similar}")
+        raise InputError(f"source must be one of {SOURCES}, got {quoted(source)}{similar}")
     if images.captions is None:
         raise InputError(
             f"{images.name} has no captions; fslbook caption writes some, and source = pixels "
@@ -357,13 +356,13 @@ def _texts(name: str, values: object) -> list[str]:
     """The values as a list, if each is a text; a single text would be taken as its letters."""
     texts = _many(name, values)
     if others := [value for value in texts if not isinstance(value, str)]:
-        raise InputError(f"{name}: {shown(others[0])} is not a text; a list of texts is needed")
+        raise InputError(f"{name} must be a list of texts, got {quoted(others[0])} in it")
     return texts
 
 
 def _many(name: str, values: object) -> list:
     if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InputError(f"{name} = {shown(values)}; a list of texts is needed")
+        raise InputError(f"{name} must be a list of texts, got {quoted(values)}")
     return list(values)
 
 

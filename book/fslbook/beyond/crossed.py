@@ -481,7 +481,7 @@ def _check_sizes(
             f"pool = {pool}, items = {items}; {name} has a class of {smallest} images (lower pool or items)"
         )
     if pool <= shots:
-        raise InputError(f"pool = {pool}, shots = {shots}; a pool larger than a support is needed")
+        raise InputError(f"pool must be larger than a support, shots = {shots}, got {pool}")
 
 
 def in_rows(replays: dict[str, Replay], method: str, level: float, **chosen) -> pd.DataFrame:

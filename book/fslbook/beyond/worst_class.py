@@ -78,7 +78,7 @@ def _class_shares(record: Outcomes) -> tuple[ndarray, ndarray]:
     right = record.by_class()
     if right.shape[2] < 2:
         raise InputError(
-            "record: one query per class; at least 2 are needed, of which the last is the spare"
+            "record must have at least 2 queries per class, of which the last is the spare, got 1"
         )
     used, spare = right[..., :-1], right[..., -1:]
     count, queries = used.sum(axis=2, keepdims=True), used.shape[2]
@@ -258,7 +258,7 @@ def run(
     """
     source = evaluation.load_images_or_features(dataset)
     if not source.needs_backbone:
-        raise InputError(f"dataset = {dataset}; images are needed, to have attributes")
+        raise InputError(f"dataset must be of images, to have attributes, got {dataset}")
     tasks, pools = draw(source.classes, attributes.of(source, attribute).has, **shape)
     ready = {method_title(*m): evaluation.configure(source, *m) for m in map(Method.parse, methods)}
     _check_one_by_one(ready)
@@ -281,8 +281,7 @@ def _check_one_by_one(ready: dict[str, evaluation.ConfiguredMethod]) -> None:
     for title, method in ready.items():
         if method.learner.transductive:
             raise InputError(
-                f"methods: {title} is transductive: an answer depends on the task's other queries; learners that "
-                "take queries one by one are allowed"
+                f"methods must take queries one by one, got {title}, which is transductive"
             )
 
 

@@ -58,8 +58,8 @@ class Candidates:
         attributes = array("attributes", attributes, "an array of (images, attributes)")
         if attributes.dtype != bool or attributes.ndim != 2 or label.shape != (len(attributes),):
             raise InputError(
-                f"labels {label.shape} and attributes {attributes.dtype} {attributes.shape}; "
-                "(images,) and bool (images, attributes) are needed"
+                "labels and attributes must have shapes (images,) and (images, attributes) of "
+                f"bool, got {label.shape} and {attributes.shape} of {attributes.dtype}"
             )
         ends = np.bincount(label).cumsum()[:-1]
         self.images = np.split(np.argsort(label, kind="stable"), ends)

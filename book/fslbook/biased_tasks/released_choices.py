@@ -41,8 +41,8 @@ class _ReleasedSampler:
         self.pool = np.flatnonzero(self.scored)
         if len(self.pool) < self.ways:
             raise InputError(
-                f"ways = {self.ways}; attributes that, in a class, {self.shots} images have and "
-                f"{self.queries} lack: {len(self.pool)}; at least {self.ways} are needed"
+                f"ways must be at most {len(self.pool)}, the attributes that, in a class, "
+                f"{self.shots} images have and {self.queries} lack, got {self.ways}"
             )
 
     def draw(self) -> Choice:

@@ -78,14 +78,15 @@ def _check_enough(data: Candidates, fits: Booleans, ways: int, condition: str) -
     has_attribute = fits.any(axis=1)
     if has_attribute.sum() < ways:
         raise InputError(
-            f"ways = {ways}; {has_attribute.sum()} of {len(fits)} classes have an attribute that "
-            f"{condition}; none has {first_names(data.names[~has_attribute])}"
+            f"ways must be at most {has_attribute.sum()}, the classes of {len(fits)} that have an "
+            f"attribute that {condition}, got {ways}; none has "
+            f"{first_names(data.names[~has_attribute])}"
         )
     n_attributes = fits.any(axis=0).sum()
     if n_attributes < ways:
         raise InputError(
-            f"ways = {ways}; attributes that, in a class, {condition}: {n_attributes}; "
-            f"at least {ways} are needed"
+            f"ways must be at most {n_attributes}, the attributes that, in a class, {condition}, "
+            f"got {ways}"
         )
 
 

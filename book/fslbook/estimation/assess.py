@@ -58,9 +58,7 @@ def load(folder: str | Path) -> Images:
     images = datasets.load_folder(folder, size=SIZE)
     counts = images.counts
     if len(counts) < 2:
-        raise InputError(
-            f"{folder}: one class folder, {counts.index[0]}; at least 2 classes are needed"
-        )
+        raise InputError(f"{folder} must have at least 2 class folders, got one, {counts.index[0]}")
     if counts.max() > MOST:
         raise InputError(
             f"{folder}: class {counts.idxmax()} has {counts.max()} images; up to {MOST} are assessed here. With "

@@ -45,7 +45,7 @@ def conformal_quantile(
     """
     x = floats("scores", scores, finite=False)
     if not x.size:
-        raise InputError("scores: none is there; at least one case is needed")
+        raise InputError("scores must have at least one case, got none")
     if np.isnan(x).any():
         raise InputError(f"scores: {int(np.isnan(x).sum())} are NaN")
     confidence_level = checked_level(confidence_level)

@@ -267,7 +267,9 @@ class Informed:
         self.columns = list(columns)
         fitting = fitting.dropna(subset=self.columns)
         if len(fitting) < 50:
-            raise InputError(f"{len(fitting)} complete episodes to fit on; at least 50 are needed")
+            raise InputError(
+                f"episodes must be at least 50 complete ones to fit on, got {len(fitting)}"
+            )
         names = fitting[self.columns].select_dtypes(exclude="number").columns
         self._model = make_pipeline(
             make_column_transformer(

@@ -83,7 +83,7 @@ def _grids(dimensions: tuple[int, ...], **arrays: ArrayLike) -> tuple[Floats, Fl
     are_grids = x.ndim in dimensions and y.ndim in dimensions
     if not (have_one_shape and are_grids and x.shape[-1] >= 2):
         raise InputError(
-            f"{' and '.join(arrays)} have shapes {x.shape} and {y.shape}; both (tasks, "
-            "candidates) with 2 candidates or more are needed"
+            f"{' and '.join(arrays)} must have shape (tasks, candidates) with at least 2 "
+            f"candidates, got shapes {x.shape} and {y.shape}"
         )
     return x, y

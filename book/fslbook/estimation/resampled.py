@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import evaluation
-from fslcore.errors import InputError, check_memory, flag, instance, shown, whole, wholes
+from fslcore.errors import InputError, check_memory, flag, instance, quoted, whole, wholes
 from fslcore.tasks import Tasks
 from fslcore.tasks.resplits import Resplit, resplit
 
@@ -47,8 +47,8 @@ def estimate(record: evaluation.Outcomes, owner: np.ndarray, n: int) -> np.ndarr
     owner, n = wholes("owner", owner, 1), whole("n", n, minimum=1)
     if len(owner) != len(record.correct) or not 0 <= owner.min() <= owner.max() < n:
         raise InputError(
-            f"owner: {len(owner)} from {owner.min(initial=0)} to {owner.max(initial=0)}; one for each of the record's "
-            f"{len(record.correct)} tasks, from 0 to {n - 1}, is needed"
+            f"owner must be from 0 to {n - 1}, one for each of the record's {len(record.correct)} "
+            f"tasks, got {len(owner)} from {owner.min(initial=0)} to {owner.max(initial=0)}"
         )
     check_memory("n", n, 24 * n)
     with np.errstate(invalid="ignore"):
@@ -89,7 +89,7 @@ def run(
     if isinstance(names, str) or not all(
         isinstance(n, str) for n in instance("names", names, Iterable)
     ):
-        raise InputError(f"names = {shown(names)}; a sequence of names is allowed")
+        raise InputError(f"names must be a sequence of names, got {quoted(names)}")
     columns = {}
     for name in names:
         if name == ORACLE:

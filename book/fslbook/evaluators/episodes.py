@@ -43,7 +43,8 @@ def mixed_shapes(
     sizes = np.sort(np.bincount(labels))[::-1]
     if (sizes >= queries + max(SHOTS)).sum() < 2:
         raise InputError(
-            f"queries = {queries}; two classes of {queries + max(SHOTS)} images or more are needed"
+            f"two classes must have {queries + max(SHOTS)} images or more for queries = "
+            f"{queries}, got fewer"
         )
     rng = np.random.default_rng(seed)
     out = []

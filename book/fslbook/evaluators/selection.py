@@ -83,8 +83,8 @@ def _grids(table, names):
         wide = part.pivot(index="task", columns="method", values=list(names)).dropna()
         if wide.columns.get_level_values("method").nunique() < 2:
             raise InputError(
-                f"{dataset}: {part['method'].iloc[0]} alone; at least 2 candidates are needed "
-                "to choose"
+                f"methods of {dataset} must be at least 2 candidates to choose from, got "
+                f"{part['method'].iloc[0]} alone"
             )
         yield dataset, wide.index.to_numpy(), {name: wide[name] for name in names}
 

@@ -46,7 +46,8 @@ def agreement(captioner: Attributes, reference: Attributes) -> float:
         instance(name, value, Attributes)
     if len(captioner) != len(reference):
         raise InputError(
-            f"{len(captioner)} images against {len(reference)}; the same images are needed"
+            f"captioner and reference must be of the same images, got {len(captioner)} and "
+            f"{len(reference)}"
         )
     column = {name: a for a, name in enumerate(captioner.names)}
     shared = [(column[name], a) for a, name in enumerate(reference.names) if name in column]

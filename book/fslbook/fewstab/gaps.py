@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from fslcore.errors import InputError, flag, instance, number, shown
+from fslcore.errors import InputError, flag, instance, number, quoted
 from fslcore.evaluation import Outcomes
 from fslcore.stats import closed_task_interval, paired_interval, welch_interval
 
@@ -50,13 +50,14 @@ def gaps(
         for record in instance(name, records, Mapping).values():
             if not hasattr(record, "worst_class"):
                 raise InputError(
-                    f"{name} holds {shown(record)}; records of `fslcore.evaluation`, by "
-                    "learner, are allowed"
+                    f"{name} must have records of `fslcore.evaluation` by learner, got "
+                    f"{quoted(record)}"
                 )
     flag("paired", paired), number("level", level, over=0, under=1)
     if random.keys() != biased.keys() or not random:
         raise InputError(
-            f"learners {', '.join(random)} and {', '.join(biased)}; the same are needed for both"
+            f"random and biased must have the same learners, got {', '.join(random)} and "
+            f"{', '.join(biased)}"
         )
     difference = paired_interval if paired else welch_interval
     rows = {}

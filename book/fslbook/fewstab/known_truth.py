@@ -25,7 +25,7 @@ from scipy import stats as scipy_stats
 from fslcore import datasets, evaluation, learners, stats
 from fslcore.datasets import Images
 from fslcore.datasets.bank import Bank
-from fslcore.errors import InputError
+from fslcore.errors import InputError, number
 from fslcore.models import backbones
 from fslcore.paths import DATA
 from fslcore.tasks import Tasks, sample_class_matched, sample_closed
@@ -113,8 +113,8 @@ def _no_network(bias: float, seed: int) -> InputError:
     biases = sorted({name[1] for name in names}, key=float)
     seeds = sorted({name[2] for name in names}, key=int)
     return InputError(
-        f"no network of bias {bias:g} and seed {seed}; biases {', '.join(biases)} "
-        f"and seeds {', '.join(seeds)} are allowed"
+        f"bias and seed must be of a network, biases {', '.join(biases)} and seeds "
+        f"{', '.join(seeds)}, got {bias:g} and {seed}"
     )
 
 
@@ -135,8 +135,9 @@ def check_shots(
         most shots.
     """
     if in_figures not in shots:
-        allowed = ", ".join(map(str, shots))
-        raise InputError(f"shown = {in_figures}; one of shots, {allowed}, is allowed")
+        raise InputError(
+            f"shown must be one of shots, {', '.join(map(str, shots))}, got {in_figures}"
+        )
     for name, images, tested in (
         ("redrawn", redrawn, CONFLICT_QUERIES),
         ("per_class", per_class, queries),
@@ -144,8 +145,8 @@ def check_shots(
         needed = max(shots) + tested
         if images < needed:
             raise InputError(
-                f"{name} = {images}; {max(shots)} shots and {tested} queries take {needed} images "
-                f"per class: {name} = {needed} or more is needed, or fewer shots"
+                f"{name} must be at least {needed}, images per class for {max(shots)} shots and "
+                f"{tested} queries, got {images}; or give fewer shots"
             )
 
 
@@ -181,7 +182,7 @@ def sample_conflict(
     """
     if inks <= ways:
         raise InputError(
-            f"ways = {ways}; fewer than the {inks} inks are needed, so that one is free"
+            f"ways must be fewer than the {inks} inks, so that one is free, got {ways}"
         )
     tasks = sample_closed(
         labels, ways=ways, queries=queries, seed=seed, skip_small_classes=True, **shape
@@ -411,10 +412,9 @@ def split_gap(
         try:
             biased, _ = sample_biased(images.labels, has, shots=count, **shape)
         except InputError as error:
-            reason = str(error).removeprefix(f"ways = {shape['ways']}; ")
             raise InputError(
-                f"shots = {count}, queries = {shape['queries']}; fewer, or a larger per_class, are "
-                f"needed for biased tasks of {dataset}: {reason}"
+                f"shots and queries must be fewer, or per_class larger, for biased tasks of {dataset}, "
+                f"got {count} and {shape['queries']}: {error}"
             ) from error
         sampled[count] = {
             "R": sample_class_matched(images.labels, biased, seed=shape["seed"]),
@@ -620,8 +620,7 @@ def noisy(true: Attributes, drop: float, invent: float, *, seed: int = 0) -> Att
         A rate outside 0 to 1.
     """
     for name, rate in (("drop", drop), ("invent", invent)):
-        if not 0 <= rate <= 1:
-            raise InputError(f"{name} = {rate}; 0 to 1 is allowed")
+        number(name, rate, minimum=0, maximum=1)
     (rng,) = streams(seed, 1)
     wrong = rng.random(true.has.shape) < np.where(true.has, drop, invent)
     return Attributes(true.has ^ wrong, true.names)
@@ -641,7 +640,9 @@ def error_rates(captioned: Attributes, true: Attributes) -> tuple[float, float]:
         Other images or other names.
     """
     if captioned.names != true.names or len(captioned) != len(true):
-        raise InputError("attributes of other images or with other names; the same are needed")
+        raise InputError(
+            "captioned and true must be of the same images with the same names, got others"
+        )
     return float((~captioned.has[true.has]).mean()), float(captioned.has[~true.has].mean())
 
 

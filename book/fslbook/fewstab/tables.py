@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from fslcore import datasets, evaluation
-from fslcore.errors import InputError
+from fslcore.errors import InputError, choice, quoted
 from fslcore.evaluation import Method, Outcomes
 from fslcore.stats import closed_task_interval, paired_interval, welch_interval
 from fslcore.stats.formatting import format_interval
@@ -116,10 +116,9 @@ def method(name: str, train_shots: int = 5, trained: str = training.SHIPPED) -> 
         An unknown name, or shots other than 1 and 5. Whether there is such a checkpoint
         `fslcore.models.backbones.load` says.
     """
-    if name not in DECIDES:
-        raise InputError(f"learner = {name}; {', '.join(DECIDES)} are allowed")
+    choice("learner", name, DECIDES)
     if train_shots not in (1, 5):
-        raise InputError(f"train_shots = {train_shots}; 1 and 5 are allowed")
+        raise InputError(f"train_shots must be 1 or 5, got {quoted(train_shots)}")
     return Method(*recipes.method(name, train_shots, trained))
 
 
@@ -796,7 +795,7 @@ def example(
     """
     run = evaluation.configure(images_of(dataset), *method(name, trained_with(shots), trained))
     if run.slow:
-        raise InputError(f"learner = {name}; one that reads features is needed for a picture")
+        raise InputError(f"learner must be one that reads features for a picture, got {name}")
     tasks, clues = draw(dataset, captioner, tasks=task + 2, shots=shots, **construction)
     tasks = tasks[task : task + 1]
     scores = next(evaluation.predict_scores(run.learner, run.bank(), tasks))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from fslcore import datasets, evaluation, sources
 from fslcore.catalogue import CHECKPOINTS, reads_images
-from fslcore.errors import InputError
+from fslcore.errors import choice
 from fslcore.models.registry import shipped
 from fslcore.models.weights import recipe_of, trained_path
 from fslcore.stats import closed_task_interval
@@ -108,8 +108,7 @@ def settings(dataset: str) -> pd.DataFrame:
     InputError
         Another data set.
     """
-    if dataset not in PRINTED:
-        raise InputError(f"dataset = {dataset}; {', '.join(PRINTED)} are allowed")
+    choice("dataset", dataset, PRINTED)
     table = published.table(PRINTED[dataset], "fewstab")
     table = table.drop(columns=["dataset", "reading", "note"]).astype(object)
     long = table.melt(["learner", "train_shots"], list(COLUMNS), "setting", "printed")
@@ -201,7 +200,7 @@ def network_of(name: str, shots: int, trained: str = SHIPPED) -> str | None:
         Not a recipe.
     """
     if name not in RECIPES:
-        raise InputError(f"learner = {name}; {', '.join(TEN)} are allowed")
+        choice("learner", name, TEN)
     network = recipes.method(name, shots, trained)[0]
     return network if trained != SHIPPED or shipped(network) else None
 

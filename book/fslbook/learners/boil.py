@@ -63,7 +63,7 @@ class BOIL(MAML):
     def _start(self, features: Tensor, ways: int) -> tuple[Tensor, Tensor]:
         if ways != self.head.out_features:
             raise InputError(
-                f"ways = {ways}; {self.head.out_features}, those that BOIL's head was trained "
-                "with, are allowed"
+                f"ways must be {self.head.out_features}, those that BOIL's head was trained with, "
+                f"got {ways}"
             )
         return self.head.weight, self.head.bias

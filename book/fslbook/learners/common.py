@@ -55,8 +55,8 @@ class OnMaps(OnFeatures):
         channels, height, width = self.map
         if features.shape[-1] != channels * height * width:
             raise InputError(
-                f"learner = {self.name}; features of length {features.shape[-1]}, the flattening "
-                f"of a map of {channels} × {height} × {width} is needed"
+                f"features of {self.name} must be the flattening of a map of {channels} × "
+                f"{height} × {width}, got length {features.shape[-1]}"
             )
         return features.unflatten(-1, (channels, -1)).mT
 

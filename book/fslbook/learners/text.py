@@ -116,8 +116,8 @@ def name_embeddings(bank: Bank, tasks: Tasks) -> Tensor:
     """
     if bank.text is None:
         raise InputError(
-            "text: none in the bank; an embedding of each class's name, (K, D), is needed: "
-            "of CLIP's text tower, or an array 'text' beside the features"
+            "text must be an embedding of each class's name, (K, D), of CLIP's text tower or an "
+            "array 'text' beside the features, got none in the bank"
         )
     support, label, _ = indices(tasks, bank.data.device)
     classes = torch.as_tensor(bank.labels, device=bank.data.device)[support]

@@ -101,9 +101,7 @@ def find(
     ]
     images = pd.concat(tables, ignore_index=True)
     if len(images) < 2:
-        raise InputError(
-            f"dataset = {dataset}; it holds {len(images)} image; at least 2 are needed"
-        )
+        raise InputError(f"dataset must have at least 2 images, got {len(images)} in {dataset}")
     return _search(dataset, sources, images, rule, backbone, progress=progress)
 
 

@@ -53,9 +53,7 @@ def collect(
     """
     sizes = [np.atleast_1d(numbers).tolist() for numbers in (shots, queries)]
     if len(sizes[0]) != len(sizes[1]):
-        raise InputError(
-            f"shots = {shots}, queries = {queries}; as many of one as of the other are needed"
-        )
+        raise InputError(f"shots and queries must have the same length, got {shots} and {queries}")
     settings = product(datasets, backbones, learners, samplings, zip(*sizes))
     tables = [_table(*setting, **options) for setting in settings]
     if all(table is None for table in tables):

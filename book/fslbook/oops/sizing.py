@@ -424,8 +424,8 @@ def by_size(
         tasks = sample_open(source.labels[rows], shots=shots, queries=queries, seed=seed, **shape)
         if len(tasks) < 3:
             raise InputError(
-                f"large = {dataset}; of its parts one of {len(rows)} images holds {len(tasks)} "
-                "tasks, and at least 3 are needed: name a larger data set"
+                f"large must be larger than {dataset}, of whose parts each must hold at least 3 "
+                f"tasks, got {len(tasks)} in one of {len(rows)} images"
             )
         tasks = _of_rows(tasks, rows)
         p = stats.estimate_variance(ready.outcomes(tasks).by_class(), shots)

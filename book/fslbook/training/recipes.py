@@ -142,8 +142,8 @@ class Recipe:
             self.batch == "views" or (self.batch == "classes" and _needs_batches(network))
         ):
             raise InputError(
-                f"size = 1; {self.network} at {network.side} pixels is normalised over a batch "
-                "here; 2 images or more are needed"
+                f"size must be at least 2 for {self.network} at {network.side} pixels, which is "
+                "normalised over a batch, got 1"
             )
         return network
 
@@ -275,8 +275,8 @@ def split_classes(
     held = max(WAYS, len(order) // 4)
     if len(order) - held < ways:
         raise InputError(
-            f"dataset = {images.name}; {len(order)} classes; at least {ways + WAYS} are needed, "
-            f"{ways} to train on and {WAYS} others to validate on"
+            f"dataset must have at least {ways + WAYS} classes, {ways} to train on and {WAYS} "
+            f"others to validate on, got {len(order)} of {images.name}"
         )
     return _of_classes(images, sorted(order[held:])), _of_classes(images, sorted(order[:held]))
 

@@ -153,8 +153,8 @@ def _whole_fields(recipe: Recipe, changes: dict) -> dict:
         has_keys = isinstance(usual, dict)
         if (dot and not has_keys) or (has_keys and not dot and not isinstance(value, dict)):
             raise InputError(
-                f"{setting} = {shown(value)}; architecture.KEY and options.KEY are allowed, and "
-                "other fields"
+                f"a setting must be a field, architecture.KEY or options.KEY, got {setting} = "
+                f"{shown(value)}"
             )
         values[name] = {**values.get(name, usual), key: value} if dot else value
         if isinstance(usual, (str, tuple)):
@@ -167,26 +167,23 @@ def _checked(name: str, usual: Recipe, changes: dict, paper: str | None) -> Reci
     changes = _whole_fields(usual, changes)
     recipe = _as_frozen(replace(usual, **changes), changes)
     for field in ("learner", "batch"):
-        if getattr(recipe, field) != getattr(usual, field):
-            raise InputError(
-                f"{field} = {getattr(recipe, field)}; {getattr(usual, field)} is allowed for {name}"
-            )
+        choice(f"{field} of {name}", getattr(recipe, field), [getattr(usual, field)])
     _check_values(recipe)
     if recipe.batch == "views":
         choice("objective", recipe.objective, OBJECTIVES)
     datasets.check_name(recipe.dataset, "base")
     if recipe.batch != "tasks" and "shots" in changes:
         raise InputError(
-            f"shots = {recipe.shots}; none are allowed for {name}, which is trained on "
-            "batches of images"
+            f"shots must be left out for {name}, which is trained on batches of images, got "
+            f"{recipe.shots}"
         )
     if recipe.auxiliary and reads_images(recipe.learner):
         raise InputError(
-            f"auxiliary = {recipe.auxiliary}; 0 is allowed for {recipe.learner}, which reads images"
+            f"auxiliary must be 0 for {recipe.learner}, which reads images, got {recipe.auxiliary}"
         )
     for field in ("frozen", "teacher"):
         if changes.get(field) and not getattr(usual, field):
-            raise InputError(f"{field} = {changes[field]}; none is allowed for {name}")
+            raise InputError(f"{field} must be left out for {name}, got {changes[field]}")
     for field in ("frozen", "teacher"):
         if field not in changes:
             _check_usual(name, field, getattr(usual, field), recipe.dataset, paper)
@@ -231,7 +228,7 @@ def _check_values(recipe: Recipe) -> None:
     for name in ("mean", "std"):
         values = list(getattr(recipe, name))
         if len(values) != 3:
-            raise InputError(f"{name} = {values}; a number for each of the 3 channels is allowed")
+            raise InputError(f"{name} must have a number for each of the 3 channels, got {values}")
 
 
 def _as_frozen(recipe: Recipe, changes: dict) -> Recipe:
@@ -376,8 +373,8 @@ class _Run:
                 network.load_state_dict(self.frozen.module.state_dict())
             except RuntimeError:
                 raise InputError(
-                    f"network = {recipe.network}; that of {recipe.frozen}, which stays "
-                    "frozen, is needed"
+                    f"network must be that of {recipe.frozen}, which stays frozen, got "
+                    f"{recipe.network}"
                 ) from None
         on_images = reads_images(recipe.learner)
         self.network = (with_task_norm(network) if on_images else network).to(

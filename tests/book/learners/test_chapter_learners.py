@@ -455,7 +455,7 @@ def test_inputs_that_are_refused(pictures, meta_trained):
             bank,
             "learner = dn4; features of length 96, the flattening of a map of 64 × 4 × 4",
         ),
-        (boil, pictures, "ways = 3; 5, those that BOIL's head"),
+        (boil, pictures, "ways .* 5, .*BOIL's head.*got 3"),
     ):
         with refuses(message):
             learner.scores(inputs, tasks)

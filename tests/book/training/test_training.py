@@ -96,7 +96,7 @@ def test_an_auxiliary_loss_trains_and_leaves_no_head(small, tmp_path):
     assert extra.curve[0]["loss"] > without.curve[0]["loss"] + 0.5
     assert extra.kept.keys() == without.kept.keys()  # thrown away
     assert trained("protonet", auxiliary=1.0, **SHORT).head.weight.shape == (6, 256)
-    with refuses("auxiliary = 1.0; 0 is allowed for maml"):
+    with refuses("auxiliary .* 0 for maml.*got 1.0"):
         training.train("maml", tmp_path / "m.safetensors", auxiliary=1.0)
 
 
@@ -222,11 +222,11 @@ def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
     "settings, message",
     [
         (dict(name="x"), "learner must be 'glyph-conv', 'baseline'"),
-        (dict(name="rfs", shots=1), "shots = 1; none are allowed for rfs"),
-        (dict(teacher="conv4-baseline"), "teacher = conv4-baseline; none is allowed for protonet"),
+        (dict(name="rfs", shots=1), "shots .*rfs.*got 1"),
+        (dict(teacher="conv4-baseline"), "teacher .*protonet, got conv4-baseline"),
         (
             dict(name="rfs", frozen="conv4-baseline"),
-            "frozen = conv4-baseline; none is allowed for rfs",
+            "frozen .*rfs, got conv4-baseline",
         ),
         (dict(name="leo", frozen="conv4-baseline:/none"), "conv4-baseline: no weights file /none"),
         (dict(architecture={"depth": 6}), "architecture must be 'kind', 'widths', 'side'"),
@@ -252,7 +252,7 @@ def test_the_best_epoch_is_kept(small, tmp_path, monkeypatch):
         (dict(milestones=[0]), "milestones must be an integer >= 1"),
         (dict(patience=-1), "patience must be an integer"),
         (dict(read_at=31), "read_at must be an integer >= 32"),
-        (dict(mean=[0.5]), r"mean = \[0.5\]; a number for each of the 3 channels"),
+        (dict(mean=[0.5]), r"mean .*each of the 3 channels, got \[0.5\]"),
         (dict(std=[0, 1, 1]), "std must be a number > 0"),
     ],
 )

@@ -141,12 +141,12 @@ def test_a_paper_is_followed_from_images_to_a_backbone(
             dict(name="maml", paper="evaluators"),
             "dataset of the paper evaluators must be 'cifar-fs', .*, got 'coloured'",
         ),
-        ({"name": "protonet", "lr.x": 3}, "lr.x = 3; architecture.KEY and options.KEY are allowed"),
+        ({"name": "protonet", "lr.x": 3}, "architecture.KEY or options.KEY, got lr.x = 3"),
         ({"name": "protonet", "rate": 3}, "field of a recipe must be 'learner', 'batch'"),
         ({"name": "protonet", "lr": "fast"}, "lr must be a number > 0"),
         (
             {"name": "protonet", "batch": "classes"},
-            "batch = classes; tasks is allowed for protonet",
+            "batch of protonet .*'tasks', got 'classes'",
         ),
         (
             {"name": "protonet", "augmentation": "flip"},
@@ -283,7 +283,7 @@ def test_the_command_trains_a_paper_and_says_which_data_are_missing(small_paper,
     assert cli.main(["train", "--paper", "fewstab", "--epochs", "1", "--quiet", *options]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 5
     for arguments, line in (
-        ([], "learner: one is needed, or only --paper"),
+        ([], "learner must be given, or only --paper"),
         (["--paper", "evaluators"], "data sets cifar-fs, miniimagenet, meta-album?test_set=0, "),
     ):
         assert cli.main(["train", *arguments]) == 2

@@ -134,7 +134,7 @@ OPEN = sample_open(OPEN_LABELS, ways=5, shots=1, queries=3)
         row(
             "plan, shots again",
             lambda: stats.plan_sample_size(OPEN_DIFFERENCE, difference=0.1, shots=1),
-            "shots & left out",
+            "shots & none",
         ),
         row("power of huge df", lambda: stats.power(1.0, 0.5, 1e300), near(0.516, 1e-3)),
         row(

@@ -311,7 +311,7 @@ def sample_of_grid(
     """
     for name, count in grid.count().items():
         if count < 2:
-            raise InputError(f"{name} has {count} {unit}{place}; 2 or more are needed")
+            raise InputError(f"{name} must have at least 2 {plural(unit)}{place}, got {count}")
     level = place.options.level
     bounds = place.difference_bounds
     intervals = {name: mean_interval(grid[name].dropna(), place) for name in grid}

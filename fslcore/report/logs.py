@@ -48,8 +48,8 @@ def samples_frame(records: Sequence[dict[str, Any]], path: Path) -> tuple[pd.Dat
     metrics = [name for name in numeric if frame[name].between(0, 1).all()]
     if not metrics:
         raise InputError(
-            f"{path.name}: no metric has a number from 0 to 1 in every line; accuracies of items "
-            "are needed"
+            f"{path.name} must have accuracies of items, got no metric with a number from 0 to 1 "
+            "in every line"
         )
     unread = frame.columns.difference([*SAMPLE_FIELDS, *metrics])
     notes = [f"{path.name} is a log of lm-evaluation-harness."]

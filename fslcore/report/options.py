@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..catalogue import REPORT_WORDS
-from ..errors import InputError, choice, flag, number, shown, whole
+from ..errors import InputError, choice, flag, number, quoted, whole
 from ..stats import DEFAULT_CONFIDENCE_LEVEL
 
 UNITS = ("task", "item", "class", "seed", "run", "draw", "fold", "dataset", "support")
@@ -117,10 +117,10 @@ class Options:
         for name in ("reference", "method", "value", "group", "low", "high", "of"):
             text = getattr(self, name)
             if text is not None and not isinstance(text, str):
-                raise InputError(f"{name} = {shown(text)}; {TEXTS.get(name, COLUMN)} is allowed")
+                raise InputError(f"{name} must be {TEXTS.get(name, COLUMN)}, got {quoted(text)}")
         self._check_names()
         if self.lower_is_better and self.higher_is_better:
-            raise InputError("lower_is_better and higher_is_better; one of them is allowed")
+            raise InputError("lower_is_better and higher_is_better must not both be True")
 
     def _check_names(self) -> None:
         for name in ("methods", "by", "where", "ignore"):
@@ -128,11 +128,11 @@ class Options:
             names = (names,) if isinstance(names, str) else names
             is_list = isinstance(names, (list, tuple))
             if not is_list or not all(isinstance(part, str) for part in names):
-                raise InputError(f"{name} = {shown(names)}; a list of names is allowed")
+                raise InputError(f"{name} must be a list of names, got {quoted(names)}")
             object.__setattr__(self, name, tuple(names))
         for name in ("unit", "columns"):
             if not isinstance(getattr(self, name), Mapping):
-                raise InputError(f"{name} = {shown(getattr(self, name))}; a dict is allowed")
+                raise InputError(f"{name} must be a dict, got {quoted(getattr(self, name))}")
         for word in self.unit.values():
             choice("unit", word, UNITS)
         if self.rows is not None:
@@ -143,13 +143,15 @@ class Options:
             choice("columns", word, (*UNITS, "shots"))
             is_list = isinstance(names, (list, tuple))
             if not is_list or not all(isinstance(name, str) for name in names):
-                raise InputError(f"columns = {shown(names)}; a list of names is allowed")
+                raise InputError(f"columns must be lists of names, got {quoted(names)}")
         if self.pm is not None:
             kind = self.pm.partition("=")[0] if isinstance(self.pm, str) else self.pm
             choice("pm", kind, ("ci", "se", "sd"))
         for condition in self.where:
             if not re.fullmatch(r".+?!?=.*", condition, re.DOTALL):
-                raise InputError(f"where = {condition}; COLUMN=VALUE or COLUMN!=VALUE is allowed")
+                raise InputError(
+                    f"where must be COLUMN=VALUE or COLUMN!=VALUE, got {quoted(condition)}"
+                )
 
     @property
     def sign(self) -> int:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, reason, shown, unique_keys, warn
+from ..errors import InputError, quoted, reason, shown, unique_keys, warn
 from ..paths import check_expanded, check_zip
 from ..recorder import is_earlier_part
 from . import logs
@@ -106,7 +106,7 @@ def expanded(paths: Sequence[Path]) -> list[FilePath]:
     repeated = [name for name, count in real.items() if count > 1]
     if repeated:
         name = os.path.basename(repeated[0])
-        raise InputError(f"{name} is given twice; once is allowed")
+        raise InputError(f"files must be different, got {name} more than once")
     return files
 
 
@@ -267,8 +267,8 @@ def read_arrays(path: Path) -> Reading:
             raise InputError(f"{path.name}: {shown(name)} is no array of NumPy; leave it out")
         if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or not values.size:
             raise InputError(
-                f"{path.name}: {name} holds {values.dtype} of shape {values.shape}; a number per "
-                "task, or a row per task and a column per method, is needed"
+                f"{name} in {path.name} must be a number per task, or a row per task and a column "
+                f"per method, got {values.dtype} of shape {values.shape}"
             )
         if values.ndim == 1:
             columns[name] = values
@@ -293,7 +293,9 @@ def read_json(path: Path, options: Options) -> tuple[pd.DataFrame, list[str], bo
             return frame_of_records(content, path)
         return *typed(pd.DataFrame({"numbers": content}), path.name), False
     if not isinstance(content, dict) or not content:
-        raise InputError(f"{path.name}: a list of records, or an object, is needed")
+        raise InputError(
+            f"{path.name} must be a list of records, or an object, got {quoted(content)}"
+        )
     frame = logs.mteb_frame(content, path)
     if frame is not None:
         return frame, [], True
@@ -327,8 +329,9 @@ def frame_of_run(content: dict[str, Any], path: Path, options: Options) -> Readi
         numbers = found if isinstance(found, list) else [found]
         if not numbers or not all(isinstance(number, (int, float)) for number in numbers):
             raise InputError(
-                f"{path.name}: {value} is {shown(found)}; a path of keys to a number, or to a list of "
-                f"numbers, is needed, such as {', '.join(frame.columns[:4])}"
+                "value must be a path of keys to a number, or to a list of numbers, such as "
+                f"{', '.join(frame.columns[:4])}, got {value} in {path.name}, which is "
+                f"{shown(found)}"
             )
         return typed(pd.DataFrame({value: numbers}), path.name)
     if is_nested.all():
@@ -369,8 +372,8 @@ def frame_of_records(records: list[Any], path: Path) -> tuple[pd.DataFrame, list
     for number, record in enumerate(records, 1):
         if not isinstance(record, dict):
             raise InputError(
-                f"{path.name}: record {number} is {shown(record)}; an object such as "
-                '{"method": "ours", "task": 1, "accuracy": 71.2} is needed'
+                f"record {number} of {path.name} must be an object such as "
+                f'{{"method": "ours", "task": 1, "accuracy": 71.2}}, got {quoted(record)}'
             )
     if records and logs.are_samples(records):
         return *logs.samples_frame(records, path), True
@@ -386,7 +389,7 @@ def notes_on_nested(names: Sequence[str], path: Path) -> list[str]:
     accuracies = [name for name in names if is_accuracy(name)]
     if accuracies:
         raise InputError(
-            f"{path.name}: {accuracies[0]} holds lists or objects; a number per row is needed"
+            f"{accuracies[0]} in {path.name} must be a number per row, got lists or objects"
         )
     if not names:
         return []

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .. import stats
-from ..errors import InputError, choice, shown
+from ..errors import InputError, choice, quoted
 from ..recorder import is_recording
 from ..stats.planning import new_sample_sizes
 from . import analysis, page, proposal, read, recordings, shapes, terminal, words
@@ -99,7 +99,7 @@ class Results:
         paths = list(path) if isinstance(path, (list, tuple)) else [path]
         names = [name for name in paths if isinstance(name, (str, os.PathLike)) and name]
         if not paths or len(names) < len(paths):
-            raise InputError(f"path = {shown(path)}; the names of files are allowed")
+            raise InputError(f"path must be the names of files, got {quoted(path)}")
         try:
             files = read.expanded([Path(name).expanduser() for name in names])
         except read.Folders as error:
@@ -138,7 +138,7 @@ class Results:
         """
         if not isinstance(frame, pd.DataFrame) or frame.columns.nlevels > 1:
             raise InputError(
-                f"frame = {shown(frame)}; a DataFrame with one level of columns is allowed"
+                f"frame must be a DataFrame with one level of columns, got {quoted(frame)}"
             )
         chosen = checked_options(options)
         named = [level for level in frame.index.names if level is not None]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, shown, suggestion
+from ..errors import InputError, check_together, quoted, shown, suggestion
 from .model import SETTINGS, UNIT_KEYS, Table
 from .options import Options
 from .tables import is_value
@@ -275,8 +275,7 @@ def declared(frame: pd.DataFrame, options: Options) -> Roles:
     for role in ("low", "high", "of"):
         if getattr(options, role) is not None:
             setattr(roles, role, use(role, getattr(options, role)))
-    if (roles.low is None) != (roles.high is None):
-        raise InputError("low, high; both ends of the intervals are needed")
+    check_together(low=roles.low, high=roles.high)
     if options.n is not None:
         text = str(options.n)
         is_number = re.fullmatch(r"[1-9]\d*", text) and text not in frame
@@ -578,7 +577,7 @@ def rows_by(frame: pd.DataFrame, roles: Roles, options: Options) -> pd.DataFrame
             totals = numbers(frame, roles.of)
             if (rows["accuracy"] > totals).any() or (totals <= 0).any():
                 raise InputError(
-                    f"{roles.value} of {roles.of}; counts up to their totals are allowed"
+                    f"{roles.value} must be counts up to their totals, {roles.of}, got a larger one"
                 )
             rows["accuracy"], rows["total"] = rows["accuracy"] / totals, totals
         rows["half_width"] = half_widths(frame, roles, roles.value, options)
@@ -620,8 +619,8 @@ def numbers(frame: pd.DataFrame, column: str) -> pd.Series:
     if is_text.any():
         row = int(is_text.to_numpy().argmax())
         raise InputError(
-            f"{column} in row {row + 1} is {shown(cells.iloc[row])}; a number is needed, or nan where a "
-            "value is missing"
+            f"{column} must be a number, or nan where a value is missing, got "
+            f"{quoted(cells.iloc[row])} in row {row + 1}"
         )
     return values.astype(float)
 
@@ -649,7 +648,7 @@ def half_widths(frame: pd.DataFrame, roles: Roles, column: str, options: Options
         numbers(frame, roles.count) if isinstance(roles.count, str) else nothing.fillna(roles.count)
     )
     if (count < 2).any():
-        raise InputError("n; a mean over 2 or more values is needed")
+        raise InputError(f"n must be at least 2, to estimate a spread, got {count.min():g}")
     factor = scipy.stats.t.ppf(level, count - 1) / (np.sqrt(count) if kind == "sd" else 1)
     return spread * factor
 

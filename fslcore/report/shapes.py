@@ -113,7 +113,7 @@ def scaled(
     """
     values = rows["accuracy"].dropna()
     if not np.isfinite(values).all():
-        raise InputError(f"{name} has an infinite value; finite numbers are needed, or nan")
+        raise InputError(f"values of {name} must be finite, or nan, got infinity")
     direction = "lower is better" if lower else "higher is better"
     if roles.of:
         rows["accuracy"] *= PERCENT

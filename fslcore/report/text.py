@@ -227,7 +227,7 @@ def decoded(raw: bytes, name: str) -> tuple[str, list[str]]:
         try:
             text = raw.decode("utf-16" if has_mark else without_mark)
         except UnicodeDecodeError:
-            raise InputError(f"{name} is no text; a table of text is needed") from None
+            raise InputError(f"{name} must be a table of text, got other bytes") from None
         return text, [f"{name} is read as UTF-16."]
     try:
         return raw.decode("utf-8-sig"), []
@@ -305,7 +305,7 @@ def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
     named = [label for label in labels if re.search(r"acc|score|top.?1", label, re.IGNORECASE)]
     message = f"{path.name} is no table: its lines do not have equally many cells"
     if not (named or labels):
-        return f"{message}; a line of names and a row per task are needed"
+        return f"{message}; it must have a line of names and a row per task"
     label = max(named or labels, key=labels.__getitem__)
     pattern = rf"{re.escape(label)}\s*[:=]?\s*(\d+\.?\d*)".replace("\\ ", " ")
     source, target = python_text(path.name), python_text(f"{path.stem}.csv")

@@ -201,7 +201,7 @@ def test_terminal_page_and_json_say_the_same(tmp_path, capsys):
     "arguments, words",
     [
         (["gone.csv"], "gone.csv"),
-        (["r.csv", "r.csv"], "r.csv is given twice"),
+        (["r.csv", "r.csv"], "files must be different, got r.csv"),
         (["r.csv", "--level", "95"], "level must be a number between 0 and 1, got 95.0"),
         (["r.csv", "--sampling", "random"], "sampling must be 'open' or 'closed', got 'random'"),
         (["r.csv", "--seed", "run"], "seed must be 'runs' or 'tasks', got 'run'"),

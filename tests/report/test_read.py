@@ -196,7 +196,7 @@ def test_a_command_that_is_offered_holds_the_files_name_as_one_text(tmp_path, na
         ("ours,protonet\n", "has no rows"),
         ("ours,protonet\n71,70\n72\n73,70\n", "row 2 of .*, 72, has 1 cells"),
         ("ours,protonet\n71,70\n72,x7\n", "protonet"),
-        ("accuracy,method\nhigh,a\n71,b\n", "accuracy in row 1 is high"),
+        ("accuracy,method\nhigh,a\n71,b\n", "accuracy .*number.*got 'high' in row 1"),
         ("ours,protonet\n71,170\n72,70\n", "value 170.*--lower-is-better"),
         ("method,accuracy\na,71.2\nb,70.1\n", "one number per method.*fslcore compare"),
         ("name,place\na,b\nc,d\n", "no column is named as values"),

@@ -273,7 +273,7 @@ LONG = "method,task,accuracy\n" + "".join(
 REFUSED = {  # by both, and words of the page
     "no rows": ("method,task,accuracy\n", "no rows"),
     "uneven": (LONG.replace("a,2,0.7", "a,2"), "row 2"),
-    "a word": (LONG.replace("0.7", "oops"), "accuracy in row 2 is oops"),
+    "a word": (LONG.replace("0.7", "oops"), "got 'oops' in row 2"),
     "beyond 100": (LONG.replace("0.7", "100.5"), "100.5"),
     "one unit": (LONG.replace("a,2,0.7", "a,2,70"), "shares and percent are mixed"),
     "another word for method": (LONG.replace("method", "framework"), "framework has no role"),

@@ -159,7 +159,7 @@
   function sampleOfGrid(grid, place, unit, given, sharedOnly = false) {
     const methods = [], ofPair = { lower: given.lower, bounds: given.differenceBounds };
     for (const [name, values] of grid) {
-      if (values.size < 2) throw new Refusal(`${name} has ${values.size} ${unit}${ofPlace(place)}; 2 or more are needed`);
+      if (values.size < 2) throw new Refusal(`${name} must have at least 2 ${plural(unit)}${ofPlace(place)}, got ${values.size}`);
       methods.push(methodRow(name, [...values.values()], given));
     }
     bestFirst(methods, given.lower);

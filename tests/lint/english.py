@@ -122,6 +122,10 @@ def plain_docstrings(file: File):
                 yield node.body[0].lineno + at - 1, found, allowed
 
 
+# "n = True; a whole number is needed" does not say it as NumPy and scikit-learn do.
+OLD_FORM = re.compile(r"; [^;]*\b(?:is|are) (?:allowed|needed)\b")
+
+
 def texts_of(node: ast.Constant | ast.JoinedStr) -> str:
     """A string, or an f-string with a number in place of each value."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
@@ -155,3 +159,6 @@ def plain_messages(file: File):
     for line, text in [*texts, *comments(file.text)]:
         for _, found, allowed in phrases(text):
             yield line, found, allowed
+    for line, text in texts:
+        if match := OLD_FORM.search(text):
+            yield line, f"… {match[0]}", "NAME must be …, got …"

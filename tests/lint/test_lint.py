@@ -171,6 +171,7 @@ BAD = [
         "shows",
     ),
     ("plain-messages", MODULE, "means.gap()", 'f"{1} a class"', "f", "per"),
+    ("plain-messages", MODULE, "means.gap()", 'f"n = {1}; 2 is needed"', "f", "must be"),
     ("four-lines", CHAPTER, "In four lines", "In short", "---", "no box"),
     ("four-lines", CHAPTER, "Here\n", "Ours\n", "{admonition}", "Question, The paper, Ours"),
     ("four-lines", CHAPTER, "Which", "Which " * 99, "{admonition}", "fewer than 120"),

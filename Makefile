@@ -15,9 +15,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 GOALS := $(or $(MAKECMDGOALS),book)
 need = $(if $(filter $(1),$(GOALS)),$(if $(shell $(2) >/dev/null 2>&1 && echo yes),,$(error make $(1): $(3))))
 $(call need,book,test -f '$(PROFILE)',PROFILE = $(PROFILE); there is no such file of parameters)
-$(call need,paper,test '$(words $(PAPER))$(filter-out $(PAPERS),$(PAPER))' = 1,PAPER = $(PAPER); one of $(PAPERS) is needed)
-$(call need,rehearsal,test -z '$(filter-out $(REHEARSED),$(PAPER))',PAPER = $(PAPER); $(REHEARSED) are allowed)
-$(call need,check,git rev-parse --git-dir,Git and a clone are needed; make test works without them)
+$(call need,paper,test '$(words $(PAPER))$(filter-out $(PAPERS),$(PAPER))' = 1,PAPER must be one of $(PAPERS); got $(PAPER))
+$(call need,rehearsal,test -z '$(filter-out $(REHEARSED),$(PAPER))',PAPER must be one of $(REHEARSED); got $(PAPER))
+$(call need,check,git rev-parse --git-dir,no Git or no clone; make test works without them)
 $(call need,pdf,for name in $(if $(CHROMIUM),'$(CHROMIUM)',$(BROWSERS)); do command -v "$$name" && exit; done; exit 1,no program $(or $(CHROMIUM),$(BROWSERS)); CHROMIUM may name one)
 $(call need,pdf,test -f _build/html/index.html -o '$(filter book,$(GOALS))',there is no site to print; make book builds it)
 
@@ -90,20 +90,20 @@ rehearsal: .venv/ready .venv/captions
 bench: .venv/ready
 	$(BIN)/python benchmarks/bench.py
 
-# How large and how readable the code is, room by room; nothing fails by it.
+# How large and how readable the code is, package by package; nothing fails by it.
 measure: .venv/ready
 	$(BIN)/python benchmarks/measure.py
 
-# Single faults, and the share that the tests see: seconds each, so with a room and a sample. Not part of the tests.
+# Single faults, and the share that the tests see: seconds each, so with a package and a sample. Not part of the tests.
 mutants: .venv/ready _build/mutmut/ready
-	$(BIN)/python benchmarks/mutants.py $(or $(ROOM),stats) --sample $(or $(SAMPLE),150) --seed $(or $(SEED),0) --jobs $(or $(JOBS),1)
+	$(BIN)/python benchmarks/mutants.py $(or $(PACKAGE),stats) --sample $(or $(SAMPLE),150) --seed $(or $(SEED),0) --jobs $(or $(JOBS),1)
 
 # What three captioners need besides.
 captions: .venv/captions
 
 # Markers are written last, so that an interrupted installation starts again: that of .venv from an empty folder.
 .venv/ready: requirements.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 14) else "Python %d.%d; 3.11 to 3.14 is needed (make PYTHON=python3.12 …)" % v)'
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if (3, 11) <= v <= (3, 14) else "Python must be 3.11 to 3.14, got %d.%d (make PYTHON=python3.12 …)" % v)'
 	@$(PYTHON) -c 'import sys, importlib.util as u; sys.exit(None if u.find_spec("ensurepip") else "Python has no ensurepip; on Debian and Ubuntu the package python3-venv has it")'
 	$(PYTHON) -m venv --clear .venv
 	$(INSTALL) --progress-bar on -r requirements.txt

@@ -1,4 +1,4 @@
-"""How large and how readable the code is: `make measure` prints a table with a row per room, beside the last release.
+"""How large and how readable the code is: `make measure` prints a row per package, beside the last release.
 
 Measured are tokens outside docstrings and comments, tokens per line of code, names that say nothing, texts or lists
 times a truth value, and functions with more than 15 names. There are no caps: a change that adds code says why.
@@ -126,20 +126,20 @@ def is_truth(node: ast.AST) -> bool:
     )
 
 
-def rooms(package: Path) -> list[Path]:
-    """The folders with code right below a package; its own files are one room more."""
+def subpackages(package: Path) -> list[Path]:
+    """The folders with code right below a package, without its own files."""
     if not package.is_dir():
         return []
     return sorted(path for path in package.iterdir() if any(path.rglob("*.py")) and path.is_dir())
 
 
-def measures_by_room(root: Path) -> dict[str, Measures]:
-    """The measures of each room, of the files beside the rooms, and of each package."""
+def measures_by_package(root: Path) -> dict[str, Measures]:
+    """The measures of each subpackage, of the files beside them, and of each package."""
     measures = {}
     for package in PACKAGES:
         folder = root / package
-        for room in rooms(folder):
-            measures[room.relative_to(root).as_posix()] = measure_path(room)
+        for inner in subpackages(folder):
+            measures[inner.relative_to(root).as_posix()] = measure_path(inner)
         own_files = sorted(folder.glob("*.py"))
         measures[f"{package}/*.py"] = sum(map(measure_path, own_files), Measures())
         measures[f"{package}, all"] = measure_path(folder)
@@ -164,16 +164,16 @@ COLUMNS = ["tokens", "lines", "per line", "vague %", "products", "many names"]
 
 
 def table(root: Path = ROOT, released: Path | None = None) -> str:
-    """A row for each room and package: each measure, with that of the release in brackets."""
-    now = measures_by_room(root)
-    before = measures_by_room(released) if released else {}
-    rows = [["room", *COLUMNS]]
-    for room in now | before:
-        texts = cells(now.get(room, Measures()))
+    """A row for each package: each measure, with that of the release in brackets."""
+    now = measures_by_package(root)
+    before = measures_by_package(released) if released else {}
+    rows = [["package", *COLUMNS]]
+    for package in now | before:
+        texts = cells(now.get(package, Measures()))
         if released:
-            old_texts = cells(before.get(room, Measures()))
+            old_texts = cells(before.get(package, Measures()))
             texts = [f"{text} ({old})" for text, old in zip(texts, old_texts)]
-        rows.append([room, *texts])
+        rows.append([package, *texts])
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = []
     for name, *texts in rows:

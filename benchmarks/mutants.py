@@ -4,8 +4,8 @@
     python benchmarks/mutants.py estimation --files informed resampled --jobs 2
     python benchmarks/mutants.py stats --faults stats/pilot.py#12 stats/runs.py#345
 
-Each test of the room runs once, and is known by the lines that it reaches. A fault then meets the tests that reach its
-line, the quick ones first, until one fails. A test that takes longer than ``--slow`` is stopped the first time and
+Each test of the package runs once, and is known by the lines that it reaches. A fault then meets the tests that reach
+its line, the quick ones first, until one fails. A test that takes longer than ``--slow`` is stopped the first time and
 comes last. Examples in docstrings do not count: they hold digits. Of a fault that survives, the change is printed: it
 changes nothing (an *equivalent*), or a test is missing.
 """
@@ -36,8 +36,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "_build"
-#: Each room: its modules, and the tests that are to see its faults.
-ROOMS = {
+#: Each package: its modules, and the tests that are to see its faults.
+PACKAGES = {
     "stats": (
         "fslcore/stats",
         "tests/stats tests/misuse/test_arguments.py tests/misuse/test_statistics.py tests/book/test_difficulty.py"
@@ -114,10 +114,10 @@ class Fault:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("room", choices=ROOMS)
-    parser.add_argument("--files", nargs="+", help="modules of the room (all)")
+    parser.add_argument("package", choices=PACKAGES)
+    parser.add_argument("--files", nargs="+", help="modules of the package (all)")
     parser.add_argument(
-        "--tests", nargs="+", help="test_NAME.py that are to see them (those of the room)"
+        "--tests", nargs="+", help="test_NAME.py that are to see them (those of the package)"
     )
     parser.add_argument("--sample", type=int, help="so many faults, at random (all)")
     parser.add_argument("--seed", type=int, default=0, help="of the sample (0)")
@@ -127,9 +127,9 @@ def main() -> None:
     )
     parser.add_argument("--jobs", type=int, default=1, help="at once (1)")
     options = parser.parse_args()
-    shutil.rmtree(BUILD / "mutants" / options.room, ignore_errors=True)
-    os.chdir(copied(options.room, 0))
-    modules, tests = (python_files(paths) for paths in ROOMS[options.room])
+    shutil.rmtree(BUILD / "mutants" / options.package, ignore_errors=True)
+    os.chdir(copied(options.package, 0))
+    modules, tests = (python_files(paths) for paths in PACKAGES[options.package])
     chosen_modules = [
         path for path in modules if not options.files or Path(path).stem in options.files
     ]
@@ -139,7 +139,7 @@ def main() -> None:
             str(path) for name in options.tests for path in Path("tests").rglob(f"test_{name}.py")
         ]
     tests = [path for path in tests if Path(path).name.startswith("test_")]
-    tests_of, seconds = reached(options.room, tests, modules, options.slow)
+    tests_of, seconds = reached(options.package, tests, modules, options.slow)
     work = []
     for fault in chosen_faults:
         tests = tests_of.get(f"{fault.path}:{statement(fault)}", ())
@@ -147,7 +147,9 @@ def main() -> None:
             (fault, sorted(tests, key=seconds.get), 20 + 2 * sum(seconds[test] for test in tests))
         )
     results = {}
-    with ProcessPoolExecutor(options.jobs, get_context("spawn"), prepared, (options.room,)) as pool:
+    with ProcessPoolExecutor(
+        options.jobs, get_context("spawn"), prepared, (options.package,)
+    ) as pool:
         try:
             for done, future in enumerate(
                 as_completed([pool.submit(judged, *arguments) for arguments in work]), 1
@@ -173,9 +175,9 @@ def python_files(paths: str) -> list[str]:
     ]
 
 
-def copied(room: str, worker: int) -> Path:
+def copied(package: str, worker: int) -> Path:
     """A copy of the checkout, to break; each worker has its own."""
-    folder = BUILD / "mutants" / room / str(worker)
+    folder = BUILD / "mutants" / package / str(worker)
     folder.mkdir(parents=True)
     for name in COPIED.split():
         if (ROOT / name).is_dir():
@@ -325,13 +327,13 @@ class Recorder:
 
 
 def reached(
-    room: str, tests: list[str], files: list[str], slow: float
+    package: str, tests: list[str], files: list[str], slow: float
 ) -> tuple[dict[str, list[str]], dict[str, float]]:
     """Tests by the place that they reach, and the seconds of each, from a run with marks in the copy.
 
-    Only of tests that changed since the last run, if the room did not.
+    Only of tests that changed since the last run, if the package did not.
     """
-    stored_file = BUILD / "mutants" / f"{room}.json"
+    stored_file = BUILD / "mutants" / f"{package}.json"
     key = {
         "slow": slow,
         **{path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in files},
@@ -411,9 +413,9 @@ def write_as_before(path: Path, text: bytes, state: os.stat_result) -> None:
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
 
 
-def prepared(room: str) -> None:
+def prepared(package: str) -> None:
     """A worker: its own copy, and the slow imports, which the faults' processes then have."""
-    os.chdir(copied(room, os.getpid()))
+    os.chdir(copied(package, os.getpid()))
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.path[:0] = [os.getcwd()]

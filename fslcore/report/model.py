@@ -1,4 +1,4 @@
-"""What the rooms of a report share: the shapes of results, and rows of measurements. Data only."""
+"""What the modules of a report share: the shapes of results, and rows of measurements. Data only."""
 
 from __future__ import annotations
 

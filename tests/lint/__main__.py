@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     options = parser.parse_args(arguments)
     names = options.rules
     if unknown := sorted(set(names) - set(RULES)):
-        parser.error(f"no rule {', '.join(unknown)}; {', '.join(RULES)} are allowed")
+        parser.error(f"RULE must be one of {', '.join(RULES)}, got {', '.join(unknown)}")
     found = sorted(findings(Repository(root), names, options.files))
     for finding in found:
         print(finding)

@@ -287,7 +287,7 @@ def test_the_command_prints_findings_with_file_and_line_and_fails(tmp_path, caps
     assert capsys.readouterr().out == ""
     with pytest.raises(SystemExit, match="2"):
         main(["rols"], tmp_path)
-    assert "no rule rols" in capsys.readouterr().err
+    assert "got rols" in capsys.readouterr().err
 
 
 def test_every_rule_has_a_bad_example():

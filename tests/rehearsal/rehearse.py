@@ -284,7 +284,7 @@ def main() -> int:
     unknown = set(papers) - set(miniatures.OF_PAPER)
     if unknown:
         sys.exit(
-            f"rehearsal: PAPER = {' '.join(sorted(unknown))}; {', '.join(miniatures.OF_PAPER)} are allowed"
+            f"rehearsal: PAPER must be one of {', '.join(miniatures.OF_PAPER)}, got {' '.join(sorted(unknown))}"
         )
     if "fewstab" in papers and not find_spec("transformers"):
         sys.exit("rehearsal: fewstab needs the package transformers; make captions installs it")

@@ -247,9 +247,7 @@ def main(argv=None) -> int:
     args = parser.parse_args(argv)
     part = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", args.part)
     if not part or int(part[1]) > int(part[2]):
-        sys.exit(
-            f"rerun: part = {args.part}; K/N with whole numbers K from 1 to N is allowed, such as 2/4"
-        )
+        sys.exit(f"rerun: part must be K/N with K from 1 to N, such as 2/4, got {args.part}")
     chosen = runs(args.chapters, (int(part[1]), int(part[2])))
     for place, size in FOLDERS.items():
         make_folder(HERE / place, *size)

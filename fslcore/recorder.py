@@ -671,7 +671,8 @@ def _groups(images: dict[str, dict[str, Any]]) -> dict[str, np.ndarray]:
             groups[name] = np.array(values)
         elif values:
             raise InputError(
-                f"{name} must be known of all images or of none, got {len(values)} of {len(images)}"
+                f"{name} of a record must be known of all or none of the images, got {len(values)} of "
+                f"{len(images)}"
             )
     return groups
 

@@ -152,7 +152,7 @@ BAD = [
         "evaluate folder:{t} glyph-conv -o {t}/old.csv",
         "this is an input ({t}), which is never overwritten",
     ),
-    ("features features:{t}/f.npz none", "dataset = features:{t}/f.npz; "),
+    ("features features:{t}/f.npz none", "dataset must be one of clipart, "),
     (
         "features clipart glyph-conv --split bas",
         "split must be 'novel', 'validation' or 'base', got 'bas'; did you mean 'base'?",

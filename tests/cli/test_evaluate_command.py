@@ -176,7 +176,7 @@ def test_when_unequal_weights_are_noted(command, capsys, sizes, options, ending)
 def test_small_classes_are_skipped_by_an_option(command, tmp_path, capsys):
     small = command(60, 60, 7, 60, 60, 60, 60)
     assert app.main(small) == 2
-    assert "class 2 has 7 images" in capsys.readouterr().err
+    assert "class 2 must have shots + queries = 20 images, got 7" in capsys.readouterr().err
     assert app.main([*small, "--skip-small-classes", "--intervals", "--tasks", "20"]) == 0
     out, err = capsys.readouterr()
     assert says_in_one_line(err, "1 of 7 classes", "small", ": 2") and "new images" in out

@@ -94,10 +94,10 @@ def test_what_may_expand_is_said_by_a_variable_and_by_the_size_of_the_file(tmp_p
         check_expanded("f", path, GIB + 1)
     monkeypatch.setenv("FSLCORE_EXPANDED", "1.5")
     check_expanded("f", path, GIB + 2**29)
-    with refuses("up to 1.5 GiB"):
+    with refuses("at most 1.5 GiB"):
         check_expanded("f", path, GIB + 2**29 + 1)
     monkeypatch.setattr("fslcore.paths.memory", lambda: GIB)
-    with refuses("up to 1.0 GiB"):
+    with refuses("at most 1.0 GiB"):
         check_expanded("f", path, GIB + 1)
     monkeypatch.setenv("FSLCORE_EXPANDED", "0.001")
     check_expanded("f", path, 20 * 2**20)

@@ -68,7 +68,7 @@ def test_features_and_labels_of_other_types(tmp_path, features, labels, classes)
 def test_a_small_class_is_called_as_the_user_calls_it(tmp_path):
     load_npz(tmp_path, FEATURES, NAMES[LABELS])
     (tmp_path / "f.npz").rename(tmp_path / "特徴 é: 1.npz")
-    with refuses("class ant has 4 images"):
+    with refuses("class ant .*images, got 4"):
         dataset = f"features:{tmp_path}/特徴 é: 1.npz"
         evaluation.evaluate_setting(dataset, "none", "ncc", ways=3, tasks=2)
 
@@ -138,8 +138,12 @@ def with_rows(rows, value):
         ),
         (FEATURES, np.array(["a", "nan", "b"])[LABELS], "4 labels in f.npz are nan, the text"),
         (FEATURES, LABELS.astype("M8[D]"), "labels"),
-        (FEATURES, np.stack([LABELS] * 2), r"'labels' in f.npz is int64 of shape \(2, 12\)"),
-        (FEATURES, np.zeros(12, int), "f.npz holds one class, 0; at least 2"),
+        (
+            FEATURES,
+            np.stack([LABELS] * 2),
+            r"'labels' in f.npz .*integers.*got int64 of shape \(2, 12\)",
+        ),
+        (FEATURES, np.zeros(12, int), "at least 2 classes, got one, 0, in f.npz"),
         (np.ones((12, 4)), LABELS, "the 12 rows of f.npz are all equal"),
         (np.zeros((12, 0)), LABELS, "12 rows of 0 numbers"),
         (with_rows([3, 5], 0), LABELS, r"2 rows of f.npz have length 0 \(3, 5\); leave them out"),

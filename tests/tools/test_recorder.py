@@ -346,8 +346,11 @@ IMAGES = '{"images":{"a":{"class":"x"},"b":{"class":"y"}}}'
         ('{"support":[0],"query":[1],"correct":[1,1]}', "correct .* each of 1 queries, got 2"),
         ('{"support":[0],"query":[1],"correct":[2]}', "0 or 1 for each"),
         ('{"support":[0,1],"query":[],"correct":[]}', "correct .* each of 0 queries, got 0"),
-        ('{"images":{"a":{"class":"y"}}}', "image a is {'class': 'y'}; one class"),
-        ('{"images":{"c":{"class":3}}}', "image c is {'class': 3}; one class"),
+        (
+            '{"images":{"a":{"class":"y"}}}',
+            "image a must have one class, as text, got {'class': 'y'}",
+        ),
+        ('{"images":{"c":{"class":3}}}', "image c must have one class, as text, got {'class': 3}"),
         ('{"tasks":3}', "3 tasks, but 0 lines"),
         (HEADER.replace("1", "9"), "fslcore recording 1 is read"),
     ],
@@ -389,7 +392,7 @@ def test_several_files_are_one_recording_of_the_same_images(tmp_path, closed):
     order = np.argsort(closed.query, axis=1)
     assert (recording.correct["D"] == np.take_along_axis(results.correct, order, axis=1)).all()
     played(tmp_path / "c.jsonl", closed, "C", name="other {}".format)
-    with refuses("record", "groups", "of 160 of", "all or none"):
+    with refuses("record", "groups", "all or none", "got 160 of"):
         recorder.load([a, tmp_path / "c.jsonl"])
     for images, facts, words in (
         (

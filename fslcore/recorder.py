@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import InputError, flag, quoted, reason, shown, warn, whole
+from .errors import InputError, choice, flag, quoted, reason, shown, warn, whole
 from .paths import check_output, is_at, note_replacement, replace_file
 
 if TYPE_CHECKING:
@@ -605,8 +605,7 @@ def _parts(path: Path) -> list[_Part]:
     for number, line in _lines(path):
         try:
             if "format" in line:
-                if line.pop("format") != FORMAT:
-                    raise ValueError(f"{FORMAT} is read")
+                choice("format", line.pop("format"), [FORMAT])
                 parts.append(_Part(path, _checked_header(**line)))
             else:
                 parts[-1].add(line)

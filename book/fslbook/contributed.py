@@ -384,7 +384,9 @@ def _array(content: bytes, row: dict) -> np.ndarray:
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
     fits = version == (1, 0) and not fortran and dtype == np.dtype(kind)
     if not fits or len(shape) != 2 or shape[1] != width(row["ways"]):
-        raise ValueError(f"an array {shape} of {dtype}")
+        raise ValueError(
+            f"an array must have shape (N, {width(row['ways'])}) of {kind}, got {shape} of {dtype}"
+        )
     return np.frombuffer(file.read(), kind).reshape(shape)
 
 

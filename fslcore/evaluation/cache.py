@@ -273,7 +273,7 @@ def _find(key: str, compute: Callable[[Path], None] | None = None) -> Outcomes |
         same_content = provenance.get("sha256") == record.digest
         same_shape = record.correct.shape == record.query_label.shape
         if provenance["key"] != key or not same_content or not same_shape:
-            raise ValueError("other content")
+            raise ValueError("it must have the key, SHA-256 and shape that it names, got others")
         return record
 
     path = store.path("records", f"{key}.npz")

@@ -40,6 +40,7 @@ _SEEN: set[tuple[Path, int, int, int]] = (
 )  # small files whose SHA-256 this process has checked, and found finite
 # By name: NumPy's name of the type, the shape, and arrays that are joined along its first axis.
 Tensors = Mapping[str, tuple[str, tuple[int, ...], Iterable[np.ndarray]]]
+OTHER_CONTENT = "it must have {rows} rows and the SHA-256 that it names, got {found} rows"
 FORMATS = {"float16": "F16", "float32": "F32", "int64": "I64"}  # of NumPy's types in a .safetensors
 
 
@@ -147,7 +148,7 @@ class Shards:
         checked = path.with_suffix(".checked")
         finite = checked.is_file() and checked.read_bytes() == known
         if finite and len(features) != self.rows:
-            raise ValueError("other content")
+            raise ValueError(f"it must have {self.rows} rows, got {len(features)}")
         if not finite and (finite := _check(path, features, self.rows, sha)):
             with suppress(OSError):  # a read-only cache of another user
                 replace_file(checked, lambda part: part.write_bytes(known))
@@ -173,7 +174,7 @@ def intact(path: Path, rows: int) -> Tensor:
     """
     features, sha = mapped(path)
     if len(features) != rows or sha != digest([features]):
-        raise ValueError("other content")
+        raise ValueError(OTHER_CONTENT.format(rows=rows, found=len(features)))
     return features
 
 
@@ -217,7 +218,7 @@ def _check(path: Path, features: Tensor, rows: int, sha: str | None) -> bool:
         or features.dtype != torch.float16
         or digest(chunks_read()) != (sha or "")
     ):
-        raise ValueError("other content")
+        raise ValueError(OTHER_CONTENT.format(rows=rows, found=len(features)))
     return all(finite)
 
 

@@ -293,19 +293,17 @@ def _ends(interval: Interval) -> Pair:
         ends = limits(mean, half_width, bounds, df, interval.confidence_level)
         low, high = float(ends[0]), float(ends[1])
     if interval.has_rare_units:
-        low, high = _ends_with_rare_units(interval, low, high)
+        low, high = _ends_with_rare_units(interval, bounds, low, high)
     low, high = max(low, bounds[0]), min(high, bounds[1])
     return _with_another_class(interval, low, high)
 
 
-def _ends_with_rare_units(interval: Interval, low: float, high: float) -> Pair:
+def _ends_with_rare_units(interval: Interval, bounds: Pair, low: float, high: float) -> Pair:
     """The ends with what rare deviations add: to those of Student's interval, or to `limits` on the
     side away from a bound that is near.
 
     Such limits are also cut where deviations up to the far bound could not take the mean.
     """
-    bounds = interval.bounds
-    assert bounds is not None
     tail = (1 - interval.confidence_level) / 2
     ends = [low, high]
     for upwards in (False, True):

@@ -106,7 +106,7 @@ def test_a_record_with_other_answers_is_made_again(features, provenance, recwarn
         provenance = {"sha256": facts["sha256"]}
     changed.save(path, {"key": facts["key"], **provenance})
     assert table.equals(run(features, tasks=40))
-    assert says_in_one_line(warned(recwarn), path, "damaged", "other content")
+    assert says_in_one_line(warned(recwarn), path, "damaged", "SHA-256")
 
 
 def test_a_record_of_other_tasks_is_not_taken(features):

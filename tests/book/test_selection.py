@@ -84,7 +84,7 @@ def test_sums_that_differ_by_rounding_tie():
     [
         (
             lambda: selected_value([[1, 2]], [[1, 2, 3]]),
-            r"shapes \(1, 2\) and \(1, 3\); both \(tasks, candidates\)",
+            r"\(tasks, candidates\) .*got shapes \(1, 2\) and \(1, 3\)",
         ),
         (
             lambda: selected_value([[1.0, 2.0]], [[1.0, 2.0]], default=2),

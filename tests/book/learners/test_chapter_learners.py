@@ -453,7 +453,7 @@ def test_inputs_that_are_refused(pictures, meta_trained):
         (
             DN4(),
             bank,
-            "learner = dn4; features of length 96, the flattening of a map of 64 × 4 × 4",
+            "features of dn4 .*64 × 4 × 4, got length 96",
         ),
         (boil, pictures, "ways .* 5, .*BOIL's head.*got 3"),
     ):

@@ -419,7 +419,7 @@ WORDS = {
     "n": "n must|n =|owner",
     "b": "of b|and b|b and|b must|b has|b:|b =",
     "accuracies": "accuracies|first |second ",
-    "labels": "labels|images?|the data have",
+    "labels": "labels|images?|classes of the data",
     "scores": "scores|tasks|a has|second ",
     "images": "images|scores|values",
     "names": "names|name",

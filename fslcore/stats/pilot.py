@@ -453,7 +453,7 @@ def _labels(x: Array, labels: ArrayLike, shape: tuple[int, ...]) -> Array:
     """Checked labels of this shape."""
     classes = array("labels", labels, f"an array of shape {shape}")
     if classes.shape != shape:
-        raise InputError(f"labels must have shape {shape}, got shape {classes.shape}")
+        raise InputError(f"labels must have shape {shape}, as scores, got shape {classes.shape}")
     classes = checked_labels("labels", classes.ravel()).reshape(shape)
     if classes.dtype.kind == "i" and (classes < 0).any():
         raise InputError(

@@ -39,7 +39,7 @@ def checked_images(name: str, images: ArrayLike, shape: tuple[int, int], lowest:
     if images.min() < lowest or images.max() >= count:
         padding = "" if lowest else ", without padding"
         raise InputError(
-            f"{name} must be from {lowest} to {count - 1}{padding}, got {images.min()} to "
+            f"{name} must be images {lowest} to {count - 1}{padding}, got {images.min()} to "
             f"{images.max()}"
         )
     ordered = np.sort(images, axis=1)

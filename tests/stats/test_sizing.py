@@ -261,7 +261,7 @@ def test_the_best_whole_number_of_queries_is_the_best_of_all(alpha, beta, shots)
     [
         (None, "^labels .*queries.*got None"),
         ([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]], "^labels .*equal numbers .* 2 classes"),
-        ([[0, 0, 1, 1]] * 2, r"^labels .*\(3, 4\), got shape \(2, 4\)"),
+        ([[0, 0, 1, 1]] * 2, r"^labels .*\(3, 4\), as scores, got shape \(2, 4\)"),
         ([[0, 0, -1, -1]] * 3, "^labels .*padding.*got -1"),
     ],
 )

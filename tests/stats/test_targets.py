@@ -476,7 +476,7 @@ def test_images_of_classes_that_no_task_holds_do_not_matter(function, is_disjoin
 BAD_TASKS = [
     (lambda a: {"scores": a["scores"][:, 1:]}, r"scores, query .*\(20, 8\), \(20, 9\)"),
     (lambda a: {"query": np.where(a["query"] > 40, -1, a["query"])}, "without padding"),
-    (lambda a: {"labels": a["labels"][:40]}, "from 0 to 39, .*got 0 to 47"),
+    (lambda a: {"labels": a["labels"][:40]}, "images 0 to 39, .*got 0 to 47"),
     (
         lambda a: {"query": np.concatenate([a["support"][:, :1], a["query"][:, 1:]], axis=1)},
         "an image twice",

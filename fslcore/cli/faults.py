@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import shlex
+
 from ..errors import InputError, missing
 
 # What the library's messages name, and the option by which a command sets it.
@@ -9,7 +13,6 @@ OPTION_OF_ARGUMENT = {
     "accept=True": "--accept-terms",
     "downloads=FOLDER": "--from FOLDER",
     "sampling='closed'": "--samplings closed",
-    "same_tasks='yes'": "--same-tasks yes",
     "skip_small_classes=True": "--skip-small-classes",
     "FSLCORE_PRECISION=auto": "--precision auto",
 }
@@ -19,11 +22,39 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM: triggers the same clean-up as Ctrl-C."""
 
 
+# An argument of the report with a value, as Python writes it, but no part of a path such as runs/seed=3.
+_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_LIST = rf"\[(?:[^][{{}}'\"]|{_TEXT})*\]"
+_DICT = rf"\{{(?:[^{{}}'\"]|{_TEXT})*\}}"
+_ARGUMENT = re.compile(
+    r"(?<![^\s(])"
+    r"(by|columns|common|decimal|higher_is_better|ignore|lower_is_better|n|out_of|pm|reference|rows"
+    r"|same_tasks|seed|separator|unit|value|where)="
+    rf"(True|[A-Z]+|\d+|{_TEXT}|{_LIST}|{_DICT})(?![\w/]|\.\w)"
+)
+
+
 def with_options(text: str) -> str:
     """A message of the library with options of the command in place of arguments."""
     for argument, option in OPTION_OF_ARGUMENT.items():
         text = text.replace(argument, option)
-    return text
+    return _ARGUMENT.sub(_as_option, text)
+
+
+def _as_option(argument: re.Match[str]) -> str:
+    """``by=['dataset']`` as ``--by dataset``, ``unit={'fold': 'run'}`` as ``--unit fold=run``."""
+    name, text = argument.groups()
+    try:
+        value = text if text.isupper() else ast.literal_eval(text)
+    except (SyntaxError, ValueError):  # not written by the library
+        return argument[0]
+    if isinstance(value, dict):
+        lists = {key: item for key, item in value.items() if isinstance(item, list)}
+        words = [word for key, item in lists.items() for word in (key, *item)]
+        words += [f"{key}={item}" for key, item in value.items() if key not in lists]
+    else:
+        words = value if isinstance(value, list) else [] if value is True else [value]
+    return " ".join([f"--{name.replace('_', '-')}", *(shlex.quote(str(word)) for word in words)])
 
 
 def message(error: BaseException, extra: str) -> tuple[str, int]:

@@ -137,7 +137,7 @@ def analyse(measured: Measurements, options: Options) -> Analysis:
     if count > MOST_METHODS and options.reference is None:
         raise InputError(
             f"{count} methods; up to {MOST_METHODS} are compared two by two, or one with all "
-            "others (--reference NAME)"
+            "others (reference=NAME)"
         )
     for name, rows in places(measured):
         place = Place(name, rows, options, analysis, measured.percent)
@@ -398,7 +398,7 @@ def analyse_tasks(place: Place) -> list[Sample]:
     shared = grid.dropna()
     if len(shared) < len(grid):
         if options.common and len(shared) < 2:
-            raise InputError(f"--common: no two {units} are shared by all methods{place}")
+            raise InputError(f"common=True: no two {units} are shared by all methods{place}")
         if options.common:
             analysis.assumptions.append(
                 f"Only the {len(shared):,} {units} that all methods share are used."
@@ -523,7 +523,8 @@ def means_of_runs(place: Place, run: str) -> list[Sample]:
     if means[single].count() < 2:
         raise InputError(
             f"{single} has one {run}{place}, and nothing is known of other {plural(run)}; bring "
-            "more, or leave it out (--drop), or say --seed tasks if seeds number draws of tasks"
+            f"more, or leave it out (where={[f'method!={single}']}), or say seed='tasks' if seeds number "
+            "draws of tasks"
         )
     place.analysis.assumptions.append(
         f"The {plural(run)} have different tasks: the mean of each {run} is one measurement."

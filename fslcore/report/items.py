@@ -249,7 +249,7 @@ def groups_of(place: Place, unit: str, key: str) -> np.ndarray:
     if counts.max() > 1:
         raise InputError(
             f"{unit} {counts.idxmax()} is in {counts.max()} groups; an item has one. Correct the "
-            "column, or leave it out with --drop"
+            "column, or leave it out (ignore=['COLUMN'])"
         )
     groups = groups_of_item.first().to_numpy()
     if key == "group":

@@ -337,7 +337,7 @@ def frame_of_run(content: dict[str, Any], path: Path, options: Options) -> Readi
     if is_nested.all():
         raise InputError(
             f"{path.name} has the keys {', '.join(map(str, content))}; say where the numbers are, by "
-            "JMESPath (--value 'results[].accuracy')"
+            "JMESPath (value='results[].accuracy')"
         )
     frame, notes = typed(frame.loc[:, ~is_nested], path.name)
     return frame, notes + notes_on_nested([*map(str, is_nested.index[is_nested])], path)

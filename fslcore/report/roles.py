@@ -6,7 +6,6 @@ A column that varies and has no role is an error, whose message shows what the c
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -243,7 +242,7 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
             f"{name}: {problem} no role" if unnamed else f"{name}: no column is named as values"
         )
         if missing == ["pm"] and not unnamed:
-            message = f"{name}: what ± is has to be said: --pm ci, --pm se, or --pm sd --n N"
+            message = f"{name}: what ± is has to be said: pm='ci', pm='se', or pm='sd' and n=N"
         raise Unassigned(message, unnamed, missing, roles)
     return roles
 
@@ -472,7 +471,7 @@ def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
         roles.count = counts[0]
     if roles.spread and roles.spread[0] == "sd" and roles.count is None:
         raise Unassigned(
-            "a standard deviation beside a mean needs the number of values behind it (--n)",
+            "a standard deviation beside a mean needs the number of values behind it (n=N)",
             [], ["n"], roles,
         )  # fmt: skip
 
@@ -488,9 +487,9 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
             last = texts_of(pd.Series([frame[column].max()]))[0]
             raise InputError(
                 f"{name}: {column} has {frame[column].nunique():,} values: a training curve, whose "
-                "steps are no independent sample. Keep the final test of each training (--where "
-                f"{column}={last}), with several seeds, tasks or data sets; "
-                f"if each is a test task of its own, say --unit {shlex.quote(f'{column}=task')}"
+                "steps are no independent sample. Keep the final test of each training "
+                f"(where={[f'{column}={last}']}), with several seeds, tasks or data sets; "
+                f"if each is a test task of its own, say unit={ {str(column): 'task'} }"
             )
         if plain in TRIALS or str(column).startswith("params_"):
             raise InputError(
@@ -519,7 +518,7 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
     if len(numbers) > 1 and roles.method:
         raise InputError(
             f"{name}: the columns {', '.join(map(str, numbers))} are numbers of shots, of seeds or of "
-            f"tasks. Seeds and tasks are a sample (--columns seed {' '.join(map(str, numbers))}); "
+            f"tasks. Seeds and tasks are a sample (columns={ {'seed': [*map(str, numbers)]} }); "
             "numbers of shots are chosen, and one number for each shows nothing of how much it varies"
         )
 
@@ -550,8 +549,8 @@ def direction_of(
         )
     if asked is not None:
         raise Direction(
-            f"{asked}: lower is better of an error, a loss or a time; say --lower-is-better, or "
-            "--higher-is-better if it is not one"
+            f"{asked}: lower is better of an error, a loss or a time; say lower_is_better=True, or "
+            "higher_is_better=True if it is not one"
         )
     return False
 

@@ -69,7 +69,7 @@ def check_places(tables: Sequence[Table]) -> None:
         comments = table.frame.attrs.get(COMMENTS)
         if comments:
             raise InputError(
-                f"--rows: {table.name}: {shown(comments[0])} is a comment between the rows, which "
+                f"rows: {table.name}: {shown(comments[0])} is a comment between the rows, which "
                 "name no task; write a row of nan there if values are missing, or remove the line"
             )
 
@@ -133,8 +133,8 @@ def scaled(
         )
         raise InputError(
             f"{name}: {column} has the value {outside:g}, and accuracies go from 0 to {full_score:g}; "
-            "for right answers of 75 say --out-of 75, for another measure --value NAME, and "
-            f"--lower-is-better where lower is better"
+            "for right answers of 75 say out_of=75, for another measure value=NAME, and "
+            "lower_is_better=True where lower is better"
         )
     if options.out_of is None:
         check_one_unit(rows, name)
@@ -179,7 +179,7 @@ def check_one_unit(rows: pd.DataFrame, name: str) -> None:
         small = positive[positive <= 1]
         raise InputError(
             f"{name} has the values {small.iloc[0]:g} and {positive.max():g}: shares and percent are "
-            "mixed; write one unit, or say --out-of 100 if all are percent"
+            "mixed; write one unit, or say out_of=100 if all are percent"
         )
 
 
@@ -238,7 +238,7 @@ def with_units(
     left = [c for c, why in roles.ignored.items() if why not in ("constant", "an index", "±")]
     if not {*UNIT_KEYS} & {*keys}:
         raise Unassigned(
-            f"{first['method']} has {count:,} rows, and nothing says what a row is: --rows task, or "
+            f"{first['method']} has {count:,} rows, and nothing says what a row is: rows='task', or "
             "item, class, seed, run, fold, dataset, where row k is the same for all methods",
             [], ["rows"], roles,
         )  # fmt: skip
@@ -246,8 +246,8 @@ def with_units(
         f" Columns without a role may tell them apart: {', '.join(map(str, left))}." if left else ""
     )
     raise InputError(
-        f"{count:,} rows have {place}: keep each once, name what differs (--by, --unit COLUMN=run), "
-        f"or choose (--where).{hint}"
+        f"{count:,} rows have {place}: keep each once, name what differs (by=['COLUMN'], "
+        f"unit={{'COLUMN': 'run'}}), or choose (where=['COLUMN=VALUE']).{hint}"
     )
 
 
@@ -293,7 +293,7 @@ def numbered_rows(
         "write nan where a value is missing"
     )
     if options.common:
-        raise InputError(f"--common: {problem}")
+        raise InputError(f"common=True: {problem}")
     notes.append(f"{problem}.")
     own_numbers = (rows["method"].factorize()[0] + 1) * count.max() + rows[unit]
     return rows.assign(**{unit: rows[unit].mask(is_shorter, own_numbers)})
@@ -323,8 +323,8 @@ def shape_of(
     ]
     if len(seeded) > 1:
         raise InputError(
-            f"{' and '.join(seeded)} both vary; one of them can be the sample: --by {seeded[-1]} "
-            f"compares within it, --where {seeded[-1]}=… keeps one"
+            f"{' and '.join(seeded)} both vary; one of them can be the sample: "
+            f"by={seeded[-1:]} compares within it, where=['{seeded[-1]}=…'] keeps one"
         )
     if "support" in rows and (units or rows["support"].nunique() > 1):
         return Shape.ITEMS
@@ -353,7 +353,7 @@ def shape_of_means(
         return Shape.PRINTED
     if seeded and seeded[0] == "fold":
         if datasets > 1:
-            raise InputError("folds and data sets both vary: compare within each (--by dataset)")
+            raise InputError("folds and data sets both vary: compare within each (by=['dataset'])")
         return Shape.FOLDS
     if datasets > 1:
         return Shape.DATASETS_AND_SEEDS if seeded else Shape.DATASETS
@@ -374,12 +374,12 @@ def shape_of_seeded(key: str, options: Options, roles: Roles) -> Shape:
         return Shape.RUNS
     if key == "fold":
         raise InputError(
-            "a fold beside tasks or items: compare within each fold (--by fold), or say what it is "
-            "(--unit fold=run, or fold=draw)"
+            "a fold beside tasks or items: compare within each fold (by=['fold']), or say what it is "
+            "(unit={'fold': 'run'}, or 'draw')"
         )
     raise Unassigned(
-        "what a seed numbers has to be said: --seed runs (trainings), --seed tasks (draws of tasks); "
-        "of items also --unit seed=support (examples or prompts)",
+        "what a seed numbers has to be said: seed='runs' (trainings), seed='tasks' (draws of tasks); "
+        "of items also unit={'seed': 'support'} (examples or prompts)",
         [], ["seed"], roles,
     )  # fmt: skip
 
@@ -421,7 +421,8 @@ def check_copies(rows: pd.DataFrame, key: str, blocks: Sequence[str], notes: lis
             continue
         raise InputError(
             f"{place[0]}: {key} {copies.index[0]} and {key} {copies.index[1]} have the very same "
-            f"numbers; one is a copy of the other: leave it out (--where '{key}!={copies.index[1]}'), or "
+            f"numbers; one is a copy of the other: leave it out "
+            f"(where={[f'{key}!={copies.index[1]}']}), or "
             "bring its own results"
         )
     if equal:

@@ -81,7 +81,7 @@ def read_text(path: Path, options: Options) -> Reading:
     if headless and is_open and kind == "comma" and len(rows[0]) == 2:
         raise InputError(
             f"{path.name}: {lines.rows[0]} may be two numbers, or one with a decimal comma; say "
-            "--separator comma or --separator semicolon --decimal ,"
+            "separator='comma', or separator='semicolon' and decimal=','"
         )
     if kind not in ("comma", "one"):
         notes.append(f"{path.name}: {kind.removesuffix('s')}s separate the cells.")

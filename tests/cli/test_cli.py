@@ -280,6 +280,32 @@ def test_a_command_names_its_options_where_the_library_names_arguments(capsys):
         assert faults.message(InputError(f"no ({argument})"), "report") == (f"no ({option})", 2)
 
 
+@pytest.mark.parametrize(
+    "argument, option",
+    [
+        ("by=['dataset']", "--by dataset"),
+        ("where=[\"it's=1\", 'acc [%]!=2']", shlex.join(["--where", "it's=1", "acc [%]!=2"])),
+        ("unit={'fold': 'run'}", "--unit fold=run"),
+        ("columns={'seed': ['0', '1']}", "--columns seed 0 1"),
+        ("value='results[].accuracy'", "--value 'results[].accuracy'"),
+        ("decimal=','", "--decimal ,"),
+        ("lower_is_better=True", "--lower-is-better"),
+        ("out_of=75", "--out-of 75"),
+        ("reference=NAME", "--reference NAME"),
+        ("by=[dataset]", None),  # a user's own words, not Python's
+        ("runs/seed=3", None),
+        ("seed=3/a.csv", None),
+    ],
+)
+def test_an_argument_of_a_report_becomes_an_option_that_exists(argument, option):
+    expected = argument if option is None else option
+    assert faults.with_options(f"either {argument}, or ({argument})") == (
+        f"either {expected}, or ({expected})"
+    )
+    if option is not None:
+        app._program().parser.parse_args(["report", "r.csv", *shlex.split(option)])
+
+
 def test_defaults_of_the_report_stand_in_its_options_alone():
     fields = Options.__dataclass_fields__
     report = app._program()._commands.choices["report"]

@@ -60,6 +60,19 @@ def names_of_the_book(repository: Repository):
                 yield file.path, number, match[0], "nothing of the book"
 
 
+@rule(LIBRARY)
+def options_in_messages(file: File):
+    """Errors of the library name arguments; the command prints its options in their place."""
+    if file.path.startswith("fslcore/cli/"):
+        return
+    errors = [node.exc for node in ast.walk(file.tree) if isinstance(node, ast.Raise) and node.exc]
+    for part in (part for error in errors for part in ast.walk(error)):
+        text = part.value if isinstance(part, ast.Constant) else None
+        if isinstance(text, str) and "fslcore" not in text:  # a whole command has options
+            for match in re.finditer(r"(?<![\w-])--[a-z][\w-]*", text):
+                yield part.lineno, match[0], "the argument, as by=['dataset']"
+
+
 @rule()
 def pages_of_the_reference(repository: Repository):
     """The API reference has every module of the library, and none of the chapters."""

@@ -189,7 +189,7 @@ def test_missing_data_sets_leave_the_pairs_that_have_them():
 
 def test_many_methods_ask_for_a_reference():
     table = tasks_by_methods(30, 61)
-    with refuses("--reference"):
+    with refuses("reference=NAME"):
         report_on(table)
     assert len(report_on(table, reference="m3").pairs) == 60
 

@@ -197,7 +197,7 @@ def test_a_command_that_is_offered_holds_the_files_name_as_one_text(tmp_path, na
         ("ours,protonet\n71,70\n72\n73,70\n", "row 2 of .*, 72, has 1 cells"),
         ("ours,protonet\n71,70\n72,x7\n", "protonet"),
         ("accuracy,method\nhigh,a\n71,b\n", "accuracy .*number.*got 'high' in row 1"),
-        ("ours,protonet\n71,170\n72,70\n", "value 170.*--lower-is-better"),
+        ("ours,protonet\n71,170\n72,70\n", "value 170.*lower_is_better=True"),
         ("method,accuracy\na,71.2\nb,70.1\n", "one number per method.*fslcore compare"),
         ("name,place\na,b\nc,d\n", "no column is named as values"),
     ],
@@ -297,7 +297,7 @@ def test_a_comment_between_columns_of_values_is_refused_where_places_are_compare
     lines = ["# failed" if i == MISSING else f"{v},{v}" for i, v in enumerate(ONE_BETTER)]
     (tmp_path / "a.csv").write_text("\n".join(["a1,a2", *lines]))
     ACCURACIES.to_csv(tmp_path / "b.csv", index=False)
-    with refuses("--rows: a.csv: # failed is a comment between the rows"):
+    with refuses("rows: a.csv: # failed is a comment between the rows"):
         proposed.read([tmp_path / "a.csv", tmp_path / "b.csv"], common=True)
     assert proposed.read(tmp_path / "a.csv").methods["n"].eq(39).all()
 
@@ -307,7 +307,7 @@ def test_rows_without_names_and_of_different_numbers_are_not_paired(tmp_path):
     rows += [f"b,{v}" for v in OTHER]
     path = tmp_path / "r.csv"
     path.write_text("\n".join(["method,accuracy", *rows]))
-    with refuses("--common: a has 39 rows, another method 40"):
+    with refuses("common=True: a has 39 rows, another method 40"):
         proposed.read(path, common=True)
     results = proposed.read(path)
     assert results.pairs["half_width"].item() > 2  # Welch

@@ -141,7 +141,7 @@ def test_what_is_no_sample_is_refused_in_these_words(name):
 @pytest.mark.parametrize("name", ["fid", "wer", "loss", "time", "error"])
 def test_the_direction_is_a_fact_or_a_question(name):
     table = renamed(accuracy=name)
-    with refuses("say --lower-is-better"):
+    with refuses("say lower_is_better=True"):
         Results.from_frame(table, value=name)
     lower = Results.from_frame(table, value=name, lower_is_better=True)
     assert lower.pairs["a"][0] == "base" and not lower.percent
@@ -160,7 +160,7 @@ def test_a_measure_that_is_no_accuracy_has_its_own_unit_and_no_bounds():
 
 def test_what_a_plus_minus_is_has_to_be_said():
     cells = pd.DataFrame({"method": ["a", "b"], "accuracy": ["70.1 ± 0.5", "68.0 ± 0.6"]})
-    with pytest.raises(UnnamedRoles, match="--pm ci, --pm se, or --pm sd --n N"):
+    with pytest.raises(UnnamedRoles, match="pm='ci', pm='se', or pm='sd' and n=N"):
         Results.from_frame(cells)
     widths = {}
     for kind, options in {"ci": {}, "se": {}, "sd": {"n": 5}}.items():
@@ -191,7 +191,7 @@ def test_what_a_seed_is_is_asked():
             for seed in range(3)
         ]
     )
-    with pytest.raises(UnnamedRoles, match=r"--seed runs.*--seed tasks"):
+    with pytest.raises(UnnamedRoles, match=r"seed='runs'.*seed='tasks'"):
         Results.from_frame(table)
     assert Results.from_frame(table, seed="runs").shape is Shape.RUNS
     draws = Results.from_frame(table, seed="tasks")
@@ -327,7 +327,7 @@ def test_a_task_counts_on_which_methods_are_equal():
 def test_columns_called_by_numbers_are_named_in_full():
     """Also the one in which all methods are equal, without which the mean was another."""
     equal = pd.DataFrame({"method": ["ours", "base"], "0": 50.0, "1": [60, 55.0], "2": [70, 60.0]})
-    with refuses("--columns seed 0 1 2"):
+    with refuses(re.escape("columns={'seed': ['0', '1', '2']}")):
         Results.from_frame(equal)
     results = Results.from_frame(equal, columns={"seed": ["0", "1", "2"]})
     assert results.methods["mean"].tolist() == [60, 55]

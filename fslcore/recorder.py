@@ -656,7 +656,7 @@ def _agree(facts: dict[str, Any], facts_of_file: dict[str, Any], subject: str, p
     for name, value in facts_of_file.items():
         if facts.setdefault(name, value) != value:
             raise InputError(
-                f"record must have one {name}{subject}, got {quoted(value)} in {path} and "
+                f"record: {name}{subject} must be the same in all, got {quoted(value)} in {path} and "
                 f"{quoted(facts[name])} elsewhere"
             )
 

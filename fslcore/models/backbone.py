@@ -300,7 +300,7 @@ def match_input_size(images: Images, backbone: Backbone) -> tuple[Images, Backbo
     side = images.side or backbone.resolution or backbone.trained_at
     if side is None:
         raise InputError(
-            "resolution of the backbone or size of the images must be given in pixels, since "
+            "resolution=PIXELS of the backbone or size=PIXELS of the images must be given, since "
             f"{backbone.name} does not say at which side it reads {images.name}"
         )
     if backbone.resolution not in (None, side):

@@ -101,7 +101,7 @@ def test_what_may_expand_is_said_by_a_variable_and_by_the_size_of_the_file(tmp_p
         check_expanded("f", path, GIB + 1)
     monkeypatch.setenv("FSLCORE_EXPANDED", "0.001")
     check_expanded("f", path, 20 * 2**20)
-    with refuses("up to 0.0 GiB"):
+    with refuses("at most 0.0 GiB"):
         check_expanded("f", path, 20 * 2**20 + 1)
     for wrong in ("all", "0", "nan"):
         monkeypatch.setenv("FSLCORE_EXPANDED", wrong)

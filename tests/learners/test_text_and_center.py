@@ -127,7 +127,7 @@ def test_text_follows_the_names_in_the_metadata_of_safetensors(bank, tmp_path):
     assert loaded.class_names.tolist() == names[2::-1] and torch.equal(
         loaded.text, bank.text[[2, 1, 0]]
     )
-    with refuses("text", f"{CLASSES} rows", f"{CLASSES + 1} classes"):
+    with refuses("text", f"{CLASSES + 1} classes", f"got {CLASSES}"):
         read([*names, "no image"])
     with refuses("metadata", "class", "twice"):
         read([*names[1:], names[1]])
@@ -152,8 +152,8 @@ def test_text_follows_the_names_in_the_metadata_of_safetensors(bank, tmp_path):
             "text .*got NaN or infinity",
         ),
         ("text", np.zeros((CLASSES, DIM)), "text: row 0 has length 0"),
-        ("text", np.full(CLASSES, "a"), "'text' in f.npz is <U1"),
-        ("center", np.ones((1, DIM)), r"'center' .* shape \(1, 64\); \(D,\) floats"),
+        ("text", np.full(CLASSES, "a"), "'text' in f.npz .*floats, got <U1"),
+        ("center", np.ones((1, DIM)), r"'center' .*\(D,\) floats, got .* shape \(1, 64\)"),
         (
             "center",
             np.full(DIM, 1e300),

@@ -143,7 +143,7 @@
     roles.blocks = options.by.map(name => use("by", name));
     if (options.group !== null) roles.keys.set(use("group", options.group), "group");
     for (const role of ["low", "high", "of"]) if (options[role] !== null) roles[role] = use(role, options[role]);
-    if ((roles.low === null) !== (roles.high === null)) throw new Refusal("Both ends of the intervals are needed, low and high");
+    if ((roles.low === null) !== (roles.high === null)) throw new Refusal("low and high must be given together");
     if (options.n !== null) roles.count = /^[1-9]\d*$/.test(options.n) && !table.values.has(options.n) ? Number(options.n) : use("n", options.n);
     const [, kind, column] = /^(\w*)=?(.*)$/s.exec(options.pm || "");
     if (column) roles.spread = [kind, use("pm", column)];

@@ -28,7 +28,7 @@
     if (table.numeric.has(column)) return cells;
     const wrong = cells.findIndex(cell => cell !== "" && !isValue(cell)), row = wrong < 0 ? cells.findIndex(cell => cell !== "") : wrong;
     throw new Refusal(row < 0 ? `${table.name}: ${column} has no value`
-      : `${column} in row ${row + 1} is ${cells[row]}; a number is needed, or nan where a value is missing`);
+      : `${column} must be a number, or nan where a value is missing, got '${cells[row]}' in row ${row + 1}`);
   }
 
   /** A row per value: method, accuracy, the keys and the blocks, and the row's place in the file. */
@@ -40,7 +40,7 @@
       return keyed.map((row, i) => ({ ...row, accuracy: values[i], ...names, ...(halves && { half_width: halves[i] }) }));
     });
     const values = numbersOf(table, roles.value), totals = roles.of && numbersOf(table, roles.of), halves = halfWidths(table, roles, roles.value);
-    if (totals && values.some((value, i) => value > totals[i] || totals[i] <= 0)) throw new Refusal(`${roles.value} of ${roles.of}; counts up to their totals are allowed`);
+    if (totals && values.some((value, i) => value > totals[i] || totals[i] <= 0)) throw new Refusal(`${roles.value} must be counts up to their totals, ${roles.of}, got a larger one`);
     return keyed.map((row, i) => ({ ...row, accuracy: totals ? values[i] / totals[i] : values[i], ...(halves && { half_width: halves[i] }) }));
   }
 
@@ -76,7 +76,7 @@
   /** Accuracies in percent, other measures as written: {percent, measure}, what they are in words. */
   function scale(rows, { table, roles, options, lower, notes }) {
     const { name } = table, values = rows.map(row => row.accuracy).filter(value => !Number.isNaN(value)), whole = values.every(Number.isInteger);
-    if (!values.every(Number.isFinite)) throw new Refusal(`${name} has an infinite value; finite numbers are needed, or nan`);
+    if (!values.every(Number.isFinite)) throw new Refusal(`values of ${name} must be finite, or nan, got infinity`);
     const multiply = factor => rows.forEach(row => (row.accuracy *= factor));
     if (roles.of) {
       multiply(100);

@@ -78,7 +78,7 @@
       if (mark) return [new TextDecoder(mark, { fatal: true }).decode(bytes), [`${name} is read as UTF-16.`]];
       if (bytes.subarray(0, 1000).includes(0)) throw new TypeError();
     } catch (error) {
-      throw new Refusal(`${name} is no text; a table of text is needed`);
+      throw new Refusal(`${name} must be a table of text, got other bytes`);
     }
     try {
       return [new TextDecoder("utf-8", { fatal: true }).decode(bytes), []];
@@ -177,7 +177,7 @@
   function tableOf(file) {
     const [text, notes] = decoded(file), { name } = file, kind = separatorOf(text);
     if (!text.trim()) throw new Refusal(`${name} has no rows`);
-    if (kind === null) throw new Refusal(`${name} is no table: its lines do not have equally many cells; a line of names and a row per task are needed`);
+    if (kind === null) throw new Refusal(`${name} is no table: its lines do not have equally many cells; it must have a line of names and a row per task`);
     const lines = split(text, kind);
     checkRows(lines, name);
     if (lines.comments.length) notes.push(`Lines that begin with # are left out of ${name}: ${lines.comments.length}.`);

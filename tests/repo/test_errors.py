@@ -8,6 +8,9 @@ import torch
 from refusal import refuses
 
 from fslcore.errors import (
+    broadcast,
+    check_together,
+    check_unique,
     choice,
     flag,
     floats,
@@ -38,6 +41,10 @@ from fslcore.errors import (
         (lambda: floats("a", [1e-31, 0.0], extreme=True).tolist(), [1e-31, 0.0]),
         (lambda: wholes("w", np.array([3], np.uint8)).dtype, np.dtype("int64")),
         (lambda: labels("l", np.array([1, 2.5], object)).tolist(), [1, 2.5]),
+        (lambda: check_together(low=None, high=None), None),
+        (lambda: check_together(low=0, high=1), None),
+        (lambda: check_unique("u", [1, "1", "a"]), None),
+        (lambda: [x.tolist() for x in broadcast(x=1, y=[2, 3])], [[1, 1], [2, 3]]),
         (lambda: shown("x" * 80), "x" * 80),
         (lambda: shown("x" * 81), "x" * 77 + "..."),
         (lambda: visible("a\u200db\u200e\x1b"), "a\u200db\\u200e\\x1b"),
@@ -86,6 +93,9 @@ GRADIENTS = torch.ones(2, requires_grad=True)
         (lambda: instance("i", "x", (list, tuple)), "i", "got 'x'", "of type list or tuple"),
         (lambda: labels("l", [["a"]]), "l", "shape (1, 1)", "(N,)"),
         (lambda: labels("l", np.array([1j])), "l", "array([0.+1.j])", "numbers alone"),
+        (lambda: check_together(low=1, high=None, df=0), "low", "got low and df", "given together"),
+        (lambda: check_unique("u", [1, "a", 1]), "u", "got 1", "different"),
+        (lambda: broadcast(x=[1, 2], y=[1, 2, 3]), "arrays", "x (2,), y (3,)", "broadcast"),
     ],
 )
 def test_what_does_not_fit_is_named_with_its_value_and_what_is_allowed(check, name, value, allowed):

@@ -376,7 +376,7 @@ duplicates clipart --by hash --distance 0.1 => distance = 0.1; it is not used if
 duplicates clipart --splits novel novel => splits must be different, got 'novel'
 duplicates features:{f} --by hash => there are no pixels to hash
 duplicates features:{f} --sheet {t}/s.png => sheet: features:{f} has features, and no pictures
-duplicates clipart --sheet {t}/g.txt => sheet = {t}/g.txt; a name ending in .png or .pdf or .svg
+duplicates clipart --sheet {t}/g.txt => sheet must be a name ending in .png or .pdf or .svg, got {t}/g.txt
 evaluate glyphs/hebrew glyph-conv -o {t}/t.csv --apart famly => apart = famly; class_name
 evaluate features:{f} none -o {t}/t.csv --apart {t}/no.csv => apart: no file {t}/no.csv"""
 

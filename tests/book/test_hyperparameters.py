@@ -67,7 +67,7 @@ def test_trained_networks_by_shots():
         training.network_of("baseline++", 1) == "conv4-icons-baseline++"
     )  # trained on batches: one for all shots
     assert training.network_of("protonet", 7) is None
-    with refuses("^learner", "svm", "anil, leo"):
+    with refuses("^learner", "svm", "'anil', 'leo'"):
         training.network_of("svm", 5)
     with refuses("dataset", r"\bx\b", "miniimagenet, tieredimagenet, cub"):
         settings("x")

@@ -219,7 +219,10 @@ TWO = Attributes(np.ones((2, 2), bool), ["a", "b"])
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda: Attributes(np.ones((2, 3), bool), ["a", "b"]), r"\(2, 3\) for 2 names"),
+        (
+            lambda: Attributes(np.ones((2, 3), bool), ["a", "b"]),
+            r"attributes .*\(N, 2\) of bool, got \(2, 3\)",
+        ),
         (lambda: Attributes(np.ones((2, 2), np.int64), ["a", "b"]), "int64"),
         (lambda: Attributes(np.ones((2, 2), bool), ["a", "a"]), "twice"),
         (lambda: Attributes(np.ones((1, 1), bool), [1]), "names .*list of texts, got 1 in it"),

@@ -267,7 +267,7 @@ def test_bad_outputs(tmp_path, monkeypatch):
     (tmp_path / "folder.safetensors").mkdir()
     (tmp_path / "taken.csv").mkdir()
     for output, message in (
-        ("x.pt", "x.pt; a name ending in .safetensors"),
+        ("x.pt", "a name ending in .safetensors, got .*x.pt"),
         ("folder.safetensors", "got the folder .*folder.safetensors"),
         ("taken.safetensors", "got the folder .*taken.csv"),
     ):

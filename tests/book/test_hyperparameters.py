@@ -69,7 +69,7 @@ def test_trained_networks_by_shots():
     assert training.network_of("protonet", 7) is None
     with refuses("^learner", "svm", "'anil', 'leo'"):
         training.network_of("svm", 5)
-    with refuses("dataset", r"\bx\b", "miniimagenet, tieredimagenet, cub"):
+    with refuses("dataset", r"\bx\b", "'miniimagenet', 'tieredimagenet' or 'cub'"):
         settings("x")
 
 

@@ -212,7 +212,7 @@ def test_the_difference_of_two_orders_is_of_the_same_rows():
 def test_unknown_networks_are_named():
     with refuses("0, 0.5, 1", "seeds 0, 1", "got 0.3 and 0"):
         known_truth.networks([0.3])
-    with refuses("bias 1", "seed 7"):
+    with refuses("got 1 and 7"):
         known_truth.networks([1], [7])
 
 

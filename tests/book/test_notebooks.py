@@ -116,7 +116,8 @@ def test_one_value_in_place_of_a_list_becomes_a_list_in_a_chapter_too():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "given, message", [("truth 150", "truth = 150; 1..99"), ("sed 1", "did you mean 'seed'?")]
+    "given, message",
+    [("truth 150", "truth must be 1..99, got 150"), ("sed 1", "did you mean 'seed'?")],
 )
 def test_plain_papermill_stops_at_a_parameter_that_a_chapter_refuses(tmp_path, given, message):
     jupytext.write(jupytext.read(NOTEBOOKS / "primer.md"), tmp_path / "primer.ipynb")

@@ -320,6 +320,8 @@ class _Text:
             return words or target
         if kind == "numref":
             return "the figure" if target.startswith("fig") else "the table"
+        if kind == "prf:ref":
+            return words or "the algorithm"
         if kind == "doc":
             return f"*{words or _title(target)}*"
         if kind == "ref":

@@ -392,7 +392,7 @@ UNNAMED = {  # tables of which some column has no known word, and tables that ar
     "backbones.csv": "backbone,learner,task,accuracy\n"
     + values_of(two, lambda r, g: "ncc", half, accuracy),
     "means.csv": "data,ours,maml,mean\n"
-    + values_of(lambda r, g: f"d{r}", accuracy, accuracy, accuracy),
+    + values_of(lambda r, g: f"d{r}", accuracy, accuracy, accuracy, rows=4),
     "classes.csv": "class_name,n_test,model_A_acc,model_B_acc\n"
     + values_of(lambda r, g: f"c{r}", lambda r, g: 20 + r, accuracy, accuracy),
     "steps.csv": "method,step,accuracy\n" + values_of(two, half, accuracy),

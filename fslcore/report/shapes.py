@@ -46,8 +46,10 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
     check_reference(rows, options)
     blocks = tuple(named.block_name(column) for column in roles.blocks)
     for key in rows.columns.intersection(COUNT_KEYS):
-        digits = rows[key].astype(str).str.extract(r"(\d+)")[0]
-        rows[key] = pd.to_numeric(digits).astype("Int64")
+        texts = rows[key].astype(str)
+        digits = texts.str.extract(r"(\d+)")[0]
+        is_number = digits.notna().all()  # no number is in all, beside 1 and 5
+        rows[key] = digits.astype("int64") if is_number else digits.fillna(texts)
     rows = with_units(rows, options, roles, blocks, notes)
     rows = with_items_of_one_class(rows, notes)
     shape = shape_of(rows, options, roles, blocks, notes)

@@ -182,3 +182,17 @@ def test_answers_to_the_queries_of_tasks_are_averaged_by_task():
     of_tasks = report_on(pd.DataFrame(100 * right.mean(axis=1), columns=["a", "b"]))
     np.testing.assert_allclose(results.methods["mean"], of_tasks.methods["mean"])
     assert results.pairs["p"][0] == pytest.approx(of_tasks.pairs["p"][0])
+
+
+def test_a_number_of_shots_may_be_a_word():
+    rows = [
+        (method, shots, unit, 50.0 + unit)
+        for method in "ab"
+        for shots in ("1", "5-shot", "all")
+        for unit in range(3)
+    ]
+    table = pd.DataFrame(rows, columns=["method", "shots", "task", "accuracy"])
+    table.loc[table["method"] == "b", "accuracy"] += table["task"] + 1.0
+    assert set(report_on(table, by="shots").pairs["place"]) == {"1-shot", "5-shot", "all-shot"}
+    numbered = table[table["shots"] != "all"]
+    assert set(report_on(numbered, by="shots").pairs["place"]) == {"1-shot", "5-shot"}

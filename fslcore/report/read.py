@@ -258,10 +258,13 @@ def other_format(path: Path) -> str:
 def read_arrays(path: Path) -> Reading:
     """Arrays of NumPy: a vector is a method, of a matrix the longer axis is the tasks."""
     check_zip("results", path)
-    loaded = np.load(path, allow_pickle=False)
-    is_single = isinstance(loaded, np.ndarray)
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        is_single = isinstance(loaded, np.ndarray)
+        arrays = {path.stem: loaded} if is_single else dict(loaded)
+    except MemoryError as error:  # what a damaged head says, as the true size was checked
+        raise InputError(f"{path.name} cannot be read ({reason(error)})") from None
     columns, notes = {}, []
-    arrays = {path.stem: loaded} if is_single else dict(loaded)
     for name, values in arrays.items():
         if not isinstance(values, np.ndarray):  # a member without NumPy's mark
             raise InputError(f"{path.name}: {shown(name)} is no array of NumPy; leave it out")

@@ -1,5 +1,6 @@
 """Damaged and hostile results files: refused in one line, or read; and never expanded without a limit."""
 
+import io
 import json
 import random
 import zipfile
@@ -129,6 +130,22 @@ def test_arrays_that_expand_too_far_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("FSLCORE_EXPANDED", "0.02")
     monkeypatch.setattr(np, "load", None)  # not reached
     with refuses("FSLCORE_EXPANDED"):
+        proposed.read(path)
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz"])
+def test_a_head_that_claims_more_than_any_memory_is_refused(tmp_path, ending):
+    head = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (10**13,)}
+    np.lib.format.write_array_header_1_0(head, shape)
+    content = head.getvalue() + bytes(800)
+    path = tmp_path / f"r{ending}"
+    if ending == ".npy":
+        path.write_bytes(content)
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("ours.npy", content)
+    with refuses("cannot be read"):
         proposed.read(path)
 
 

@@ -167,7 +167,7 @@ rule evaluate:
 rule notebook:
     input:
         notebook="notebooks/{name}.md",
-        released=lambda wildcards: RELEASED if wildcards.name in {"benchmark", "oops-audit"} else [],
+        released=lambda wildcards: RELEASED if wildcards.name in {"benchmark", "audits", "oops-audit"} else [],
         results=lambda wildcards: RESULTS if "datasets" in SETTINGS.get(wildcards.name, {}) else [],
     output:
         "_build/notebooks/{name}.ipynb",

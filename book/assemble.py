@@ -21,10 +21,13 @@ import sys
 import tempfile
 from itertools import chain
 from pathlib import Path
+from string import ascii_lowercase
 
 import commands_page
 import figure_code
+import item_code
 import markup
+import moved
 import panels
 import provenance
 import slides
@@ -35,7 +38,10 @@ from bs4 import BeautifulSoup
 from dependencies import SourceTree
 from executed import SiteError, figures, fill, glued, judged, with_figures
 from ledger_page import (
+    BY_CLAIM,
+    CODE_PAGE,
     check_chapters,
+    check_counts,
     read_ledger,
     render_ledger,
     status_of_claims,
@@ -84,10 +90,17 @@ def toc_files(toc):
 
 
 def numbers(toc):
-    """The number of each page in a numbered part, as the site counts them: on through all parts."""
+    """The number of each page in a numbered part, as the site counts them: on through all parts.
+
+    A page below a chapter has no number of its own in the contents; its tables have the chapter's number and a letter.
+    """
     numbered = [part["chapters"] for part in toc["parts"] if part.get("numbered")]
-    pages = [chapter["file"] for chapter in chain.from_iterable(numbered)]
-    return {name: f"{number}." for number, name in enumerate(pages, 1)}
+    found = {}
+    for number, chapter in enumerate(chain.from_iterable(numbered), 1):
+        found[chapter["file"]] = f"{number}."
+        for letter, section in zip(ascii_lowercase, chapter.get("sections", [])):
+            found[section["file"]] = f"{number}{letter}."
+    return found
 
 
 def parameter_table(name, parameters):
@@ -273,11 +286,21 @@ def with_buttons(config):
 
 def toc_of(toc, names):
     """A table of contents of these pages alone, without parts that are empty."""
-    parts = [
-        part | {"chapters": [entry for entry in part["chapters"] if entry["file"] in names]}
-        for part in toc["parts"]
-    ]
+    parts = [part | {"chapters": entries_of(part["chapters"], names)} for part in toc["parts"]]
     return toc | {"parts": [part for part in parts if part["chapters"]]}
+
+
+def entries_of(entries, names):
+    """These pages of some entries; those below a page that is not among them take its place."""
+    found = []
+    for entry in entries:
+        below = entries_of(entry.get("sections", []), names)
+        if entry["file"] in names:
+            alone = {key: value for key, value in entry.items() if key != "sections"}
+            found.append(alone | ({"sections": below} if below else {}))
+        else:
+            found += below
+    return found
 
 
 def about(root):
@@ -348,7 +371,7 @@ def gather(root, build, site, chosen=None, profile=None):
         (site / "commands-book.md").write_text(commands_page.book_page(), "utf-8")
         link_functions(root, site, [name for name in names if name in values])
     pages = {path.stem: path for path in (*site.glob("*.md"), *site.glob("*.ipynb"))}
-    missing = [name for name in names if name not in pages and name != "ledger"]
+    missing = [name for name in names if name not in pages and name not in ("ledger", CODE_PAGE)]
     if missing:
         raise SiteError(
             f"_toc.yml asks for pages that are not there: {', '.join(missing)}. A chapter comes from"
@@ -365,17 +388,35 @@ def gather(root, build, site, chosen=None, profile=None):
             item for item in items if {item["chapter"], *verdict_chapters(item)} <= set(values)
         ]
     for item in items:
-        for part in sorted({"verdict", "why"} & set(item)):
-            item[part] = fill(item[part], values, f"ledger.yml: {item['id']}", item["chapter"])
-        claims = claims_of_chapter[item["chapter"]].get(item["id"], {})
-        item["status"], item["claim_words"] = status_of_claims(item, claims)
+        fill_item(item, values, claims_of_chapter[item["chapter"]])
     chapters = {
         name: (first_heading(pages[name]), page_anchors(pages[name]))
         for name in names
         if name in pages
     }
-    status = provenance.of_items(items, root, build / "notebooks")
-    (site / "ledger.md").write_text(render_ledger(items, chapters, status), "utf-8")
+    write_ledger(
+        items, chapters, site, provenance.of_items(items, root, build / "notebooks"), sources
+    )
+
+
+def write_ledger(items, chapters, site, status, sources):
+    """Write the page of the ledger, and that with the code of its items."""
+    code, with_code = item_code.render(items, chapters, site, sources)
+    (site / f"{CODE_PAGE}.md").write_text(code, "utf-8")
+    text = render_ledger(items, chapters, status, with_code)
+    (site / "ledger.md").write_text(text, "utf-8")
+
+
+def fill_item(item, values, claims_of_item):
+    """Put numbers of the executed chapters into the texts of an item of the ledger, and decide its status."""
+    page, chapter = f"ledger.yml: {item['id']}", item["chapter"]
+    item["verdict"] = fill(item["verdict"], values, page, chapter)
+    for field in {*BY_CLAIM} & {*item}:
+        texts = item[field].items()
+        item[field] = {key: fill(text, values, page, chapter) for key, text in texts}
+    item["judged"] = claims_of_item.get(item["id"], {})
+    item["status"], item["claim_words"] = status_of_claims(item, item["judged"])
+    check_counts(item, item["judged"])
 
 
 def link_functions(root, site, chapters):
@@ -413,7 +454,7 @@ def write_settings(root, site, chosen):
     if chosen:
         sphinx.setdefault("suppress_warnings", []).extend(ELSEWHERE)
         sphinx["nb_output_stderr"] = "remove"  # notes on a user's own data are no fault of the book
-        toc = toc_of(toc, {*chosen, "ledger", "bibliography"})
+        toc = toc_of(toc, {*chosen, "ledger", CODE_PAGE, "bibliography"})
     for name, content in (("_config.yml", config), ("_toc.yml", toc)):
         (site / name).write_text(
             yaml.safe_dump(content, sort_keys=False, allow_unicode=True), "utf-8"
@@ -489,6 +530,8 @@ def build_site(root, build, strict=True, chosen=None, profile=None):
         slides.check_images(site)
         panels.mark(site)
         markup.fix_html(site)
+        if not chosen:
+            moved.redirect(site, root / "book" / "moved.yml")
         weight.strip_site(site)
         (site / ".buildinfo").unlink(missing_ok=True)
         swap(site, build / "html")

@@ -21,8 +21,10 @@ HOW = {
     "settings": "printed only",
 }
 FIELDS = {"id", "paper", "item", "what", "chapter", "how", "profile", "verdict"}
-# Besides: `claims`, what the paper concludes from it, by the key by which its chapter judges it; `why` an item differs.
-OPTIONAL = {"claims", "why"}
+# Besides, by key: `claims`, what the paper concludes from it; `why` a claim fails on the book's own data; why it
+# is `untested`; and `counted`, the part of the verdict that says in how many cases it holds.
+BY_CLAIM = ("why", "untested", "counted")
+OPTIONAL = {"claims", *BY_CLAIM}
 # What became of an item, in one word; `status_of_claims` decides it.
 STATUS = {
     "reproduced": "every claim of the item holds here",
@@ -33,14 +35,31 @@ STATUS = {
 }
 # Verdicts of a run on a claim; `word_of_claim` decides it.
 CLAIM_WORDS = ("holds", "holds in part", "does not hold", "not tested here")
-HEAD = ["Item", "Status", "What it shows", "Where", "Verdict", "How", "Run on the paper's data"]
+HEAD = [
+    "Item",
+    "Status",
+    "What it shows",
+    "Where",
+    "Verdict",
+    "Why",
+    "How",
+    "Run on the paper's data",
+]
+# The label of `fslbook.published.LABELS` of a run for which the reasons of the ledger were not written.
+OTHER_DATA = "live on the paper's data"
 ON_STATUS = (
     "The run that built this page decides the status, from the item's *claims*: what the paper concludes from the table"
     " or figure, and, where the authors released the accuracy of each task, its printed digits. A claim about several"
     " cases holds if it holds in at least nine in ten of them, does not hold if it holds in at most half of them, and"
     " holds in part between. An item without a claim that is tested here is *shown*. With other parameters the statuses"
-    " may be others."
+    " may be others. *Why* gives the reason for each claim that does not hold, holds in part or is not tested; where"
+    " the chapter has none, it says *not known*."
 )
+FILTER = (  # filled by its script; without scripts the tables are whole, in the papers' order
+    '<div class="ledger-filter" hidden></div>',
+    '<script src="_static/labs/ledger.js" defer></script>',
+)
+CODE_PAGE = "ledger-code"
 LEARNERS = "sec-learners-compared"  # the section of Ten learners with their table
 ON_LABELS = (
     "Labels in the column *How* say where a number is from, here and in the tables of chapters; an item may have"
@@ -89,7 +108,37 @@ def fault_of(item):
         return "`claims` gives each claim a key (a-z, 0-9, _)"
     if claims and item["how"] == ["settings"]:
         return "`claims` of an item that only prints settings: there is no result to judge"
+    for field in BY_CLAIM:
+        unknown = sorted(set(item.get(field, {})) - set(claims))
+        if unknown:
+            return f"`{field}` of {', '.join(unknown)}, which is no claim of it"
+    absent = [text for text in item.get("counted", {}).values() if text not in item["verdict"]]
+    if absent:
+        return f"`counted` is a part of the verdict, which does not have {absent[0]!r}"
     return ""
+
+
+def texts_of(item):
+    """All texts of an item that read values of chapters."""
+    return [item["verdict"], *(text for field in BY_CLAIM for text in item.get(field, {}).values())]
+
+
+def check_counts(item, judged):
+    """Raise `SiteError` if a filled verdict counts other cases of a claim than those that decide the status.
+
+    A part of the verdict with several counts ("20 of 20 on icons, 8 of 10 on clipart") is summed.
+    """
+    for key, text in item.get("counted", {}).items():
+        counts = [
+            (int(count.replace(",", "")), int(cases.replace(",", "")))
+            for count, cases in re.findall(r"([\d,]+) of ([\d,]+)", text)
+        ]
+        shown = tuple(map(sum, zip(*counts))) or (0, 0)
+        if shown != tuple(judged[key]):
+            raise SiteError(
+                f"ledger.yml: {item['id']}: the verdict has {shown[0]} of {shown[1]} cases of {key} ({text!r});"
+                f" {item['chapter']} judges {judged[key][0]} of {judged[key][1]}"
+            )
 
 
 def word_of_claim(count, cases):
@@ -156,8 +205,7 @@ def check_chapters(items, claims_of_chapter):
 
 def verdict_chapters(item):
     """Other chapters that an item's verdict reads values of."""
-    texts = item["verdict"] + item.get("why", "")
-    return {chapter for chapter, _ in re.findall(KEY, texts) if chapter}
+    return {chapter for chapter, _ in re.findall(KEY, " ".join(texts_of(item))) if chapter}
 
 
 def table_row(cells):
@@ -171,7 +219,7 @@ def status_mark(word):
     return f'<span class="status status-{word}">{word}</span>'
 
 
-def render_ledger(items, chapters, status):
+def render_ledger(items, chapters, status, code_anchors=frozenset()):
     """The ledger as a MyST page.
 
     Parameters
@@ -183,6 +231,8 @@ def render_ledger(items, chapters, status):
         of the page while the anchor is missing.
     status : dict
         By item, `provenance.Status`.
+    code_anchors : set of str
+        Items whose code the page `CODE_PAGE` shows, each below an anchor of its name.
     """
     from fslbook.published import LABELS
 
@@ -207,7 +257,7 @@ def render_ledger(items, chapters, status):
     ]
     for label, meaning in LABELS.items():
         lines += [f"**{label}**", f": {meaning}.", ""]
-    lines += counts_by_label(items, labels, LABELS)
+    lines += [*counts_by_label(items, labels, LABELS), "", *FILTER]
     for paper, (title, _) in PAPERS.items():
         lines += [
             "",
@@ -220,7 +270,9 @@ def render_ledger(items, chapters, status):
         ]
         for item in items:
             if item["paper"] == paper:
-                lines.append(item_row(item, chapters, labels[item["id"]], status[item["id"]].text))
+                place = place_of(item, chapters, item["id"] in code_anchors)
+                run = status[item["id"]].text
+                lines.append(item_row(item, place, labels[item["id"]], run))
         lines += ["", "```"]
     return "\n".join(lines) + "\n"
 
@@ -269,21 +321,58 @@ def counts_by_label(items, labels, all_labels):
     return [*lines, "", "```"]
 
 
-def item_row(item, chapters, labels, run):
+def place_of(item, chapters, has_code):
+    """Links to an item's place in its chapter, and to its code."""
+    if item["chapter"] not in chapters:
+        return "—"
+    heading, anchors = chapters[item["chapter"]]
+    anchor = f"#{item['id']}" if item["id"] in anchors else ""
+    link = f'<a class="internal" href="{item["chapter"]}.html{anchor}">{html.escape(heading)}</a>'
+    if has_code:
+        link += f'<br><a class="internal" href="{CODE_PAGE}.html#{item["id"]}">its code</a>'
+    return link
+
+
+def reasons(item, labels):
+    """Why an item is not reproduced: a sentence for each claim that does not hold, holds in part or is not tested."""
+    holds, *_, untested = CLAIM_WORDS
+    if item["status"] == "printed":
+        return ["The paper's settings or counts: there is no result to reproduce."]
+    if not item.get("claims"):
+        return [
+            "An example, or numbers from which the paper concludes nothing that a run could test."
+        ]
+    said = {}
+    for key, word in item["claim_words"].items():
+        if word != holds:
+            field, default = (
+                ("untested", "the run has no case of it")
+                if word == untested
+                else ("why", "not known")
+            )
+            own_data = OTHER_DATA not in labels
+            reason = item.get(field, {}).get(key, default) if own_data else default
+            said.setdefault(reason, []).append(f"*{item['claims'][key]}* ({word})")
+    return [f"{' and '.join(claims)}: {reason}." for reason, claims in said.items()]
+
+
+def judged_claims(item):
+    """Each claim with its word, and the cases that it holds in where these are several."""
+    texts = []
+    for key, word in item["claim_words"].items():
+        count, cases = item["judged"][key]
+        of_cases = f" ({count:,} of {cases:,})" if cases > 1 else ""
+        texts.append(f"{item['claims'][key]}: *{word}*{of_cases}")
+    return "; ".join(texts)
+
+
+def item_row(item, place, labels, run):
     """The row of an item."""
-    place = "—"
-    if item["chapter"] in chapters:
-        heading, anchors = chapters[item["chapter"]]
-        anchor = f"#{item['id']}" if item["id"] in anchors else ""
-        place = (
-            f'<a class="internal" href="{item["chapter"]}.html{anchor}">{html.escape(heading)}</a>'
-        )
     marks = ", ".join(f'<span class="how">{label}</span>' for label in labels)
     name = f'<span id="{item["id"]}"></span>{item["item"]}'
     verdict = item["verdict"]
-    if item["status"] == "differs" and "why" in item:
-        verdict += f". **Why:** {item['why']}"
     if item.get("claims"):
-        judged = (f"{item['claims'][key]}: *{word}*" for key, word in item["claim_words"].items())
-        verdict += f"<br>**Claims:** {'; '.join(judged)}"
-    return table_row([name, status_mark(item["status"]), item["what"], place, verdict, marks, run])
+        verdict += f"<br>**Claims:** {judged_claims(item)}"
+    why = "<br>".join(reasons(item, labels)) if item["status"] != "reproduced" else "—"
+    mark = status_mark(item["status"])
+    return table_row([name, mark, item["what"], place, verdict, why, marks, run])

@@ -1,6 +1,8 @@
 """Jupyter Book as a module to run, and a Sphinx extension by which several processes write the pages
 and functions link to the chapters that use them (``book/uses.py``).
 
+The search indexes neither code cells nor tables of parameters, and finds a page by the phrases of ``search.yml``, too.
+
 Writing takes almost half the time. One process reads the pages: not all extensions of the book say whether several may.
 Two functions that are called again and again with the same words keep their answers.
 """
@@ -11,8 +13,15 @@ from functools import cache
 from pathlib import Path
 
 import pybtex.plugin
+import sphinx.search
 import uses
+import yaml
+from docutils import nodes
 from sphinx.search.en import SearchEnglish
+
+PHRASES = yaml.safe_load(Path(__file__).with_name("search.yml").read_text("utf-8"))
+NO_PHRASES = "var about = {};"  # in search.js
+NOT_INDEXED = {"cell_input", "tag_parameters", "no-search"}  # classes of nodes
 
 WRITERS = 4  # at most; the main process prepares the pages, and keeps no more busy
 
@@ -41,10 +50,36 @@ def chapters_of_functions(site):
     return json.loads(path.read_text("utf-8")) if path.exists() else {}
 
 
+class ProseIndex(sphinx.search.IndexBuilder):
+    """The index of the search: of what a page says, and of the phrases that lead to it."""
+
+    def __init__(self, *settings):
+        super().__init__(*settings)
+        phrases = json.dumps(PHRASES, ensure_ascii=False)
+        self.js_scorer_code = self.js_scorer_code.replace(NO_PHRASES, f"var about = {phrases};")
+
+    def feed(self, docname, filename, title, doctree):
+        """Index a page."""
+        prose = doctree.deepcopy()
+        for node in [*prose.findall(is_not_indexed)]:
+            if node.parent is not None:
+                node.parent.remove(node)
+        phrases = ", ".join(PHRASES.get(docname, []))
+        if phrases:
+            prose += nodes.paragraph("", phrases)
+        super().feed(docname, filename, title, prose)
+
+
+def is_not_indexed(node):
+    """Whether a node is code of a cell, or the table of a chapter's parameters."""
+    return isinstance(node, nodes.Element) and bool(NOT_INDEXED & {*node.get("classes", ())})
+
+
 def setup(app):
     # This one reads the metadata of all installed packages; Sphinx keeps the stems of one page.
     pybtex.plugin._load_entry_point = cache(pybtex.plugin._load_entry_point)
     SearchEnglish.stem = cache(SearchEnglish.stem)
+    sphinx.search.IndexBuilder = ProseIndex
     app.connect("env-updated", write_in_parallel)
     app.connect("autodoc-process-docstring", link_chapters, priority=900)  # after napoleon
     return {"parallel_read_safe": True, "parallel_write_safe": True}

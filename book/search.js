@@ -1,35 +1,35 @@
 // How the search ranks pages (Sphinx option html_search_scorer). Sphinx scores a page by the best single word of a query, so
 // most pages are equal. Here prose stands above the reference, and a page stands higher if it is about the whole query:
-// if a heading of it has the query, or if the list below names it.
+// if a phrase of search.yml has its words, or a heading of the page has it. "Figure 5" and "Table S3" are rows of the ledger.
 var Scorer = (function () {
   "use strict";
-  // What readers type, page by page: also words that the page itself does not use for its subject.
-  var about = {
-    "primer": "p-value, p value, confidence interval, error bars, standard error, standard deviation, half-width, power, " +
-      "holm, bonferroni, multiple comparisons, false discovery rate, jackknife, glossary, symbols",
-    "guide": "how many tasks, how many queries, how many images, how many classes, how many seeds, checklist, reporting, " +
-      "error bars, new classes, new images",
-    "closed-vs-open": "confidence interval, confidence intervals, error bars, closed interval, open interval, sampling with replacement",
-    "three-intervals": "new classes, new images, unseen classes, generalisation, confidence interval, confidence intervals, error bars",
-    "comparing-methods": "p-value, p value, significance, paired test, t-test, holm, bonferroni, multiple comparisons, " +
-      "is a better than b, equivalence",
-    "benchmark": "holm, multiple comparisons, false discovery rate, benjamini",
-    "sizing-tasks": "how many tasks, how many queries, how many tasks and queries, optimal number of queries, pilot",
-    "planning": "how many tasks, how many images, how many classes, sample size, power, new classes",
-    "training-runs": "seeds, random seed, retraining, how many seeds",
-    "near-copies": "duplicates, near-duplicates, leakage",
-    "your-results": "csv, own results, upload",
-    "your-support-set": "own images, model selection for one task",
-    "spurious-bias": "spurious correlation, shortcut learning, bias"
-  };
-  // Pages to look things up in, and pages for a purpose of their own, which answer if a heading has the query.
-  var below = [/^(api|genindex|py-modindex)/, new RegExp("^(ledger|exercises|course|bibliography|running|install|" +
-    "report-results|results-format|record-loop|other-tools|run-chapter|my-images|few-images|own|networks|train|captions|" +
-    "papers-data|fetch|paper-tables|many-cores|cluster|commands|commands-book)$")];
-  var typed = new URLSearchParams(window.location.search).get("q") || "";
-  var query = typed.toLowerCase().trim().replace(/\s+/g, " ");
+  var about = {}; // of search.yml, which pages.py writes here
+  // Pages to look things up in, and pages for a purpose of their own, which answer if a heading or a phrase has the query.
+  var reference = /^(api|genindex|py-modindex)/;
+  var apart = /^(ledger|ledger-code|commands|commands-book|exercises|course|bibliography|running|site-build)$/;
+  var howTo = new RegExp("^(guide|install|report-results|results-format|record-loop|other-tools|run-chapter|jupyter|my-images|" +
+    "few-images|own|networks|train|captions|papers-data|fetch|paper-tables|many-cores|cluster)$");
+  var item = /\b(figure|fig|table)\.?\s+s?\d+\b/i;
+  var empty = /^(a|an|and|are|can|do|does|for|from|how|i|in|is|it|many|my|of|on|or|the|to|use|was|were|what|which|with|your)$/;
 
-  function inHeading(page) {
+  function tidy(text) { return text.toLowerCase().trim().replace(/\s+/g, " "); }
+
+  // The words that say something; all of them, if none does.
+  function wordsOf(text) {
+    var words = tidy(text).split(/[^\p{L}\p{N}±-]+/u).filter(Boolean).map(function (word) { return word.replace(/(.{3})s$/, "$1"); });
+    var telling = words.filter(function (word) { return !empty.test(word) && !/^\d+$/.test(word); });
+    return telling.length ? telling : words;
+  }
+
+  // The share of their words that two texts have in common; with "how many" and the like, if they are the same.
+  function likeness(query, text) {
+    if (tidy(query) === tidy(text)) return 1;
+    var one = new Set(wordsOf(query)), two = new Set(wordsOf(text));
+    var common = Array.from(one).filter(function (word) { return two.has(word); }).length;
+    return 0.95 * common / (one.size + two.size - common);
+  }
+
+  function inHeading(page, query) {
     var index = Search._index, at = index.docnames.indexOf(page);
     return Object.keys(index.alltitles).some(function (title) {
       return title.toLowerCase().includes(query) && index.alltitles[title].some(function (found) { return found[0] === at; });
@@ -39,13 +39,20 @@ var Scorer = (function () {
   return {
     objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0,
     title: 15, partialTitle: 7, term: 5, partialTerm: 2,
+    query: new URLSearchParams(window.location.search).get("q") || "",
     score: function (result) {
-      var page = result[0], anchor = result[2], score = result[4];
-      if (below[0].test(page)) return score / 100;
-      if (below[1].test(page)) return query && inHeading(page) ? score : score / 10;
-      if (anchor || !query) return score;
-      if ((about[page] || "").split(", ").indexOf(query) >= 0) score += 40;
-      return inHeading(page) ? score + 20 : score;
+      var page = result[0], anchor = result[2], score = result[4], query = tidy(this.query);
+      if (!query) return score;
+      var best = anchor ? 0 : Math.max(0, ...(about[page] || []).map(likeness.bind(null, query)));
+      if (best >= 0.6) score += 40 * best;
+      if (page === "ledger" && !anchor && item.test(query)) score += 60;
+      if (howTo.test(page) && !anchor) score += 3;
+      if (best >= 0.6 || score > 60) return score;
+      if (reference.test(page)) return score / 100;
+      var headed = inHeading(page, query);
+      if (apart.test(page)) return headed ? score : score / 10;
+      if (anchor) return score;
+      return headed ? score + 20 : score;
     }
   };
 })();

@@ -17,6 +17,7 @@ __all__ = [
     "DATASETS",
     "VERDICTS",
     "Checks",
+    "all_statements",
     "as_printed",
     "count",
     "less",
@@ -24,6 +25,7 @@ __all__ = [
     "share",
     "shown",
     "tally",
+    "tally_of_papers",
     "worded",
 ]
 
@@ -117,16 +119,26 @@ def count(number: int, printed: str) -> tuple[str, bool]:
     return str(int(number)), int(number) == int(printed)
 
 
+def _counted(rows: pd.DataFrame) -> pd.DataFrame:
+    """Of several statements that ask the same question, only the first in the paper."""
+    return rows[~rows["question"].duplicated()]
+
+
 def tally(rows: pd.DataFrame) -> pd.DataFrame:
     """Number of statements by verdict. Of several that ask the same question, only the first in the paper counts."""
-    first = rows[~rows["question"].duplicated()]
     return (
-        first["verdict"]
+        _counted(rows)["verdict"]
         .value_counts()
         .reindex(VERDICTS.values(), fill_value=0)
         .rename("statements")
         .to_frame()
     )
+
+
+def tally_of_papers(rows_of: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Number of statements by verdict (rows) and paper, and in all (columns), as `tally` counts them."""
+    counts = pd.DataFrame({paper: tally(rows)["statements"] for paper, rows in rows_of.items()})
+    return counts.assign(all=counts.sum(axis=1)).rename_axis(index="verdict", columns=None)
 
 
 def worded(text: str) -> str:
@@ -186,6 +198,16 @@ def less(first: Interval, second: Interval) -> Interval:
         target=Target.NEW_TASKS,
         is_difference=True,
     )
+
+
+def all_statements(rows_of: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Every statement of several papers that `tally` counts, for readers: by paper, those that differ first."""
+    order = [VERDICTS[False], VERDICTS[True], VERDICTS[None]]
+    tables = {}
+    for paper, rows in rows_of.items():
+        parts = [shown(_counted(rows), verdict).assign(verdict=verdict) for verdict in order]
+        tables[paper] = pd.concat(parts)
+    return pd.concat(tables, names=["paper"])
 
 
 def shown(rows: pd.DataFrame, verdict: str) -> pd.DataFrame:

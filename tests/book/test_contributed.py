@@ -315,6 +315,7 @@ def test_the_page_defines_each_label_once_and_shows_every_status():
     items = ledger_page.read_ledger(ROOT / "book" / "ledger.yml")
     for number, item in enumerate(items):  # as `assemble` decides them from the run
         item["claim_words"] = dict.fromkeys(item.get("claims", ()), "holds in part")
+        item["judged"] = dict.fromkeys(item.get("claims", ()), (2, 3))
         item["status"] = list(ledger_page.STATUS)[number % len(ledger_page.STATUS)]
     status = {item["id"]: provenance.Status(f"said of {item['id']}") for item in items}
     status["oops-table-2"] = provenance.Status("yes", ("live on the paper's data",))

@@ -245,7 +245,8 @@ def uses(repository: Repository):
             line = file.line(max(0, file.text.find(f"{chapter}::{key}" if chapter else f"`{key}")))
             yield file.path, line, chapter or file.name, key
     for item in ledger(repository):
-        for chapter, key in KEY.findall(item["verdict"] + item.get("why", "")):
+        reasons = [*item.get("why", {}).values(), *item.get("untested", {}).values()]
+        for chapter, key in KEY.findall(" ".join([item["verdict"], *reasons])):
             yield "book/ledger.yml", item["line"], chapter or item["chapter"], key
 
 

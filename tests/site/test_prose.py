@@ -200,6 +200,8 @@ def test_a_claim_is_true_false_a_count_or_not_tested(claim, error):
         ({"claims": {"Best one": "words"}}, "`claims` gives each claim a key"),
         ({"how": ["settings"]}, "`claims` of an item that only prints settings"),
         ({"status": "reproduced"}, "fields differ: .*status"),
+        ({"why": {"other": "words"}}, "`why` of other, which is no claim of it"),
+        ({"counted": {"differ": "{no_part}"}}, "`counted` is a part of the verdict.*no_part"),
     ],
 )
 def test_an_item_of_the_ledger_is_complete(tmp_path, change, message):
@@ -218,8 +220,54 @@ def test_the_default_run_judges_every_claim_of_the_ledger_and_says_why_an_item_d
     ledger_page.check_chapters(ledger(), claims_of_chapter)
     for item in ledger():
         judged = claims_of_chapter[item["chapter"]].get(item["id"], {})
-        status, _ = ledger_page.status_of_claims(item, judged)
-        assert status != "differs" or "why" in item, item["id"]
+        status, words = ledger_page.status_of_claims(item, judged)
+        unsaid = {
+            key
+            for key, word in words.items()
+            if word != "holds"
+            and key not in item.get("untested" if judged[key][1] == 0 else "why", ())
+        }
+        assert status != "reproduced" or not unsaid
+        assert unsaid == set(), item["id"]
+
+
+@pytest.mark.parametrize(
+    "text, judged, message",
+    [
+        ("8 of 10 on icons", (8, 10), ""),
+        ("20 of 20 on icons, 1,008 of 1,010 on clipart", (1028, 1030), ""),
+        ("—", (0, 0), ""),
+        ("28 of 30", (8, 10), "28 of 30 cases of grows .*judges 8 of 10"),
+        ("most", (8, 10), "0 of 0 cases of grows"),
+    ],
+)
+def test_a_verdict_counts_the_cases_that_decide_the_status(text, judged, message):
+    item = {"id": "a", "chapter": "c", "counted": {"grows": text}}
+    if not message:
+        ledger_page.check_counts(item, {"grows": judged})
+    else:
+        with pytest.raises(executed.SiteError, match=message):
+            ledger_page.check_counts(item, {"grows": judged})
+
+
+def reasons(word, labels=(), **fields):
+    item = {
+        "status": "partly",
+        "claims": {"grows": "the gap grows"},
+        "claim_words": {"grows": word},
+    }
+    return ledger_page.reasons(item | fields, labels)
+
+
+def test_the_ledger_says_why_a_claim_is_not_reproduced():
+    why = {"why": {"grows": "few images"}, "untested": {"grows": "no weights"}}
+    assert reasons("holds in part", **why) == ["*the gap grows* (holds in part): few images."]
+    assert reasons("does not hold") == ["*the gap grows* (does not hold): not known."]
+    assert reasons("not tested here", **why)[0].endswith(": no weights.")
+    papers_data = reasons("does not hold", [ledger_page.OTHER_DATA], **why)
+    assert papers_data == reasons("does not hold")  # the reasons are about the shipped data
+    assert reasons("holds", **why) == []
+    assert "no result to reproduce" in reasons("holds", status="printed")[0]
 
 
 @pytest.mark.parametrize(

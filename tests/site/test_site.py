@@ -119,6 +119,11 @@ def test_the_ledger_has_every_item_once_and_links_to_its_place(parsed):
     assert [item["id"] for item in items if page.ids.count(item["id"]) != 1] == []
     places = {f"{item['chapter']}.html#{item['id']}" for item in items}
     assert places - {link for _, link in page.links} == set()
+    code = parsed["ledger-code.html"]
+    assert [item["id"] for item in items if code.ids.count(item["id"]) != 1] == []
+    assert {f"ledger-code.html#{item['id']}" for item in items} - {
+        link for _, link in page.links
+    } == set()
 
 
 # ---------------------------------------------------------------- what the site weighs
@@ -507,6 +512,74 @@ def test_search_puts_the_chapter_before_the_reference(query, visit):
     assert SOUGHT[query] & set(matches[:3]), matches[:5]
     below = [name.startswith(("api", "genindex")) for name in matches]
     assert below == sorted(below), "pages of the reference stand above prose"
+
+
+# Questions as readers type them, and the pages of which one should be found first.
+QUESTIONS = {
+    "own network": {"own"},
+    "my own network": {"own"},
+    "evaluate my network": {"own"},
+    "pretrained network": {"networks"},
+    "own images": {"my-images"},
+    "my own images": {"my-images"},
+    "my images": {"my-images"},
+    "without a test set": {"few-images"},
+    "Figure 5": {"ledger"},
+    "OOPS Table 3": {"ledger"},
+    "FewSTAB Table S10": {"ledger"},
+    "reproduced": {"ledger"},
+    "lm-eval": {"other-tools"},
+    "lm-evaluation-harness": {"other-tools"},
+    "MTEB": {"other-tools"},
+    "HELM": {"other-tools"},
+    "which ± for 600 tasks": {"guide"},
+    "two printed ±": {"report-results"},
+    "printed figures": {"report-results"},
+    "how many tasks": {"guide", "planning"},
+    "how many seeds": {"guide", "training-runs"},
+    "run a chapter": {"run-chapter"},
+    "other parameters": {"run-chapter"},
+    "csv": {"results-format"},
+    "record my loop": {"record-loop"},
+    "my results": {"report-results"},
+    "own results": {"your-results"},
+    "train a network": {"train"},
+    "captions": {"captions"},
+    "download data": {"fetch"},
+    "cluster": {"cluster"},
+    "Jupyter": {"jupyter"},
+    "slides": {"course"},
+    "exercises": {"exercises"},
+    "duplicates": {"near-copies"},
+    "leaderboard": {"leaderboards"},
+    "install": {"install"},
+}
+RANKED = """query => {
+  Scorer.query = query;
+  return Search._performSearch(...Search._parseQuery(query)).reverse().map(found => found[0]);
+}"""  # Sphinx shows the last first
+
+
+@pytest.fixture(scope="module")
+def search(context):
+    page = context.new_page()
+    page.goto((SITE.resolve() / "search.html").as_uri())
+    page.wait_for_function("Search._index && typeof Scorer.score === 'function'")
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_search_finds_the_page_that_answers_a_question_first(question, search):
+    found = list(dict.fromkeys(search.evaluate(RANKED, question)))
+    assert found[0] in QUESTIONS[question], found[:5]
+
+
+def test_search_finds_words_of_pages_and_not_of_code(search):
+    """`check_parameters` is called in a cell of each chapter, and `def` is in the code of the ledger."""
+    assert search.evaluate(RANKED, "check_parameters") == []
+    assert search.evaluate(RANKED, "query_panels") == ["ledger-code"]
+    assert "ledger-code" not in search.evaluate(RANKED, "def")
 
 
 def test_the_first_page_has_its_doors_above_the_fold(visit):

@@ -152,3 +152,15 @@ def test_each_chapter_shows_the_rows_known_so_far(name):
     text = (ROOT / "notebooks" / f"{name}.md").read_text("utf-8")
     assert f'running_example.so_far("{name}", level)' in text
     assert "running_example.table(example)" in text
+
+
+def test_worked_paragraphs_of_the_guide_have_their_numbers_from_chapters():
+    guide = (ROOT / "book" / "guide.md").read_text("utf-8")
+    section = guide.partition("### Five worked paragraphs")[2].partition("Sentences that match")[0]
+    paragraphs = [line for line in section.splitlines() if line.startswith("> ")]
+    assert len(paragraphs) == 5
+    for paragraph in paragraphs:
+        assert len(re.findall(r"\{glue:text\}`[\w-]+::\w+`", paragraph)) >= 2
+        typed = re.sub(r"\{glue:text\}`[^`]*`|95 %", "", paragraph)
+        assert not re.search(r"\d", typed), typed
+    assert "Which ± for 600 tasks?" in guide and "math" not in guide and "$" not in guide

@@ -54,10 +54,12 @@ class Sample:
     methods : DataFrame
         method, mean, low, high, half_width, n; the best first.
     pairs : DataFrame
-        a, b (a has the better mean), difference (a - b), low, high, half_width, p, n, spread
-        (standard deviation over units; NaN if more units would not settle the pair), spread_df
-        (its degrees of freedom), test, effect_size and effect (its name; `fslcore.report.results`
-        fills in Cohen's d_z).
+        a, b (a has the better mean), difference (a - b), low, high, half_width, p, n, units_better
+        and units_worse (of paired units, on how many a is better and worse; NaN of others),
+        standard_error (NaN where the interval is not Student's) and test_df (degrees of freedom),
+        spread (standard deviation over units; NaN if more units would not settle the pair),
+        spread_df (its degrees of freedom), test, effect_size and effect (its name;
+        `fslcore.report.results` fills in Cohen's d_z).
 
     Both also have, where known, variance_units (`variance_units`) and variance_of, the units behind
     them.
@@ -195,11 +197,20 @@ def pair_row(
     """
     mean = interval.estimate
     row: dict[str, Any] = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
-    row |= {"p": p_value, "spread": np.nan, "spread_df": np.nan, "test": test}
-    row |= {"effect_size": np.nan, "effect": ""}
+    unknown = (
+        "units_better",
+        "units_worse",
+        "standard_error",
+        "spread",
+        "spread_df",
+        "effect_size",
+    )
+    row |= dict.fromkeys(unknown, np.nan)
+    row |= {"p": p_value, "test_df": np.inf, "test": test, "effect": ""}
     if interval.ends is None and np.isfinite(interval.half_width):
+        row["standard_error"] = interval.standard_error
         row["spread"] = interval.standard_error * np.sqrt(interval.n)
-        row["spread_df"] = interval.df
+        row["spread_df"] = row["test_df"] = interval.df
     if options.sign * mean < 0:
         row |= {"a": pair[1], "b": pair[0], "difference": -mean}
         row |= {"low": -row["high"], "high": -row["low"]}
@@ -333,6 +344,7 @@ def sample_of_grid(
         if not are_paired(pair.a, pair.b):
             sample.pairs.loc[pair.Index, "test"] = "Welch's t-test"
     add_variance_units(sample, grid)
+    add_better_units(sample.pairs, grid, place.options)
     if len(sample.pairs):
         add_effects_of_independent(sample.pairs, grid)
     return sample
@@ -361,6 +373,15 @@ def add_variance_units(sample: Sample, grid: pd.DataFrame) -> None:
         behind.append(size)
     sample.pairs["variance_units"] = carrying
     sample.pairs["variance_of"] = behind
+
+
+def add_better_units(pairs: pd.DataFrame, grid: pd.DataFrame, options: Options) -> None:
+    """Add on how many units the first of a pair is better, and on how many the second."""
+    for pair in pairs.itertuples():
+        if not pair.test.startswith("Welch"):
+            gains = options.sign * paired(grid[[pair.a, pair.b]].dropna())
+            counts = int((gains > 0).sum()), int((gains < 0).sum())
+            pairs.loc[pair.Index, ["units_better", "units_worse"]] = counts
 
 
 def add_effects_of_independent(pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
@@ -585,6 +606,7 @@ def analyse_folds(place: Place) -> list[Sample]:
         return corrected(paired(grid[[first, second]]), place.difference_bounds)
 
     sample = sample_of(place, intervals, difference, "fold", "corrected resampled t-test")
+    add_better_units(sample.pairs, grid, place.options)
     sample.pairs["spread"] = np.nan  # more folds are no new data
     return [sample]
 
@@ -621,7 +643,7 @@ def analyse_printed(place: Place) -> list[Sample]:
         a, b = pairs["a"].map(widths), pairs["b"].map(widths)
         # Of methods that agree on tasks as much as is usual.
         pairs["paired_half_width"] = np.sqrt(a**2 + b**2 - 2 * AGREEMENT * a * b)
-        pairs["spread"] = np.nan
+        pairs[["spread", "standard_error"]] = np.nan
     return [sample]
 
 

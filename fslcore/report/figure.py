@@ -42,13 +42,16 @@ def draw(results: Results, names: list[str] | None = None) -> Figure:
 
 
 def draw_means(axes: Axes, results: Results) -> None:
-    """Means with their intervals by target, the best on top."""
-    methods = narrowest_first(results.methods)
+    """Means by target, the best on top, with bars that agree with the differences."""
+    methods = narrowest_first(words.bars(results))
     is_best = methods.groupby(["place", "target"]).cumcount() == 0
     colors = np.where(is_best, BLUE, ORANGE)
     draw_forest(axes, methods["mean"], methods, methods["method"].map(shortened), colors)
-    axes.set_xlabel("mean accuracy, %" if results.percent else "mean")
-    axes.set_title(f"Means with {results.level} intervals", fontsize=10)
+    axes.set_xlabel("mean accuracy, %" if results.percent else f"mean{direction(results)}")
+    title = "Means" if len(results.pairs) else f"Mean with its {results.level} interval"
+    if words.has_bars(results):
+        title = "Means (bars overlap where the\ninterval of a difference holds 0)"
+    axes.set_title(title, fontsize=10)
 
 
 def draw_differences(axes: Axes, results: Results) -> None:
@@ -68,8 +71,14 @@ def draw_differences(axes: Axes, results: Results) -> None:
             fontsize=9,
         )
     axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_xlabel("difference, points" if results.percent else "difference")
+    unit = ", points" if results.percent else direction(results)
+    axes.set_xlabel(f"difference{unit}")
     axes.set_title("Differences (filled: significant)", fontsize=10)
+
+
+def direction(results: Results) -> str:
+    """Said at an axis of a measure of which lower values are better."""
+    return " (lower is better)" if results.lower_is_better else ""
 
 
 PANELS = {"means": draw_means, "differences": draw_differences}

@@ -15,7 +15,8 @@ import pandas as pd
 from .. import stats
 from ..errors import InputError, choice, quoted
 from ..recorder import is_recording
-from ..stats.planning import new_sample_sizes
+from ..stats.planning import minimum_detectable_difference, new_sample_sizes
+from ..stats.simultaneous import comparison_half_widths
 from . import analysis, page, proposal, read, recordings, shapes, terminal, words
 from .analysis import Analysis, Sample
 from .model import Measurements, Shape, Table, UnnamedRoles
@@ -25,11 +26,12 @@ from .roles import Unassigned
 from .tables import typed
 
 PAIR_COLUMNS = (
-    "place target unit a b difference low high half_width p p_holm n spread test verdict new_units "
-    "effect_size effect"
+    "place target unit a b difference low high half_width p p_holm n units_better units_worse spread "
+    "test verdict detectable new_units effect_size effect"
 ).split()
-METHOD_COLUMNS = "place target method mean low high half_width n".split()
+METHOD_COLUMNS = "place target method mean low high half_width comparison_half_width n".split()
 POWER = 0.8
+MOST_BARS = 20  # methods; bars of more would seldom agree with all of their pairs
 MOST_UNITS = 10**6  # beyond it a number of new tasks is no advice
 BETTER, EQUIVALENT, SAME, OPEN = "better", "equivalent", "not significantly different", "open"
 
@@ -46,15 +48,20 @@ class Results:
         What the user said of the file.
     percent : bool
         Whether values are in percent and differences in points.
+    lower_is_better : bool
+        As an option, an arrow or the user's word said; differences are a - b all the same.
     methods : DataFrame
-        place, target, method, mean, low, high, half_width, n, best_rank, worst_rank; the best
-        first.
+        place, target, method, mean, low, high, half_width, comparison_half_width (bars of this
+        half-width overlap where the interval of a difference holds 0; NaN where none do), n,
+        best_rank, worst_rank; the best first.
     pairs : DataFrame
         place, target, a, b (a has the better mean), difference (a - b), low, high, half_width, p,
-        p_holm (Holm's correction over all pairs of a target), n, spread, test, verdict, new_units
-        (units of a new sample that, tested alone, would detect a true difference of this size with
-        80 % power; NaN where none is known), effect_size (the difference over the standard
-        deviation of paired differences, Cohen's d_z; of other comparisons as ``effect`` names it).
+        p_holm (Holm's correction over all pairs of a target), n, units_better and units_worse (of
+        paired units, on how many a is better and worse), spread, test, verdict, detectable (the
+        true difference that these data show with 80 % power), new_units (units of a new sample
+        that, tested alone, would detect a true difference of this size with 80 % power; NaN where
+        none is known), effect_size (the difference over the standard deviation of paired
+        differences, Cohen's d_z; of other comparisons as ``effect`` names it).
     reading : tuple of str
         How the files were read.
     applies, assumptions, cautions : tuple of str
@@ -76,6 +83,7 @@ class Results:
     applies: tuple[str, ...]
     assumptions: tuple[str, ...]
     cautions: tuple[str, ...]
+    lower_is_better: bool = False
     frames: dict[str, pd.DataFrame] = field(default_factory=dict)
     files: tuple[str, ...] = ("FILE",)
     inputs: tuple[str, ...] = ()
@@ -160,6 +168,7 @@ class Results:
             applies=tuple(analysed.applies),
             assumptions=tuple(analysed.assumptions),
             cautions=tuple(analysed.cautions),
+            lower_is_better=measured.lower_is_better,
             frames=analysed.frames,
         )
 
@@ -194,6 +203,7 @@ class Results:
             "read": results_line(self.reading),
             "shape": str(self.shape),
             "unit": "percent" if self.percent else "as written",
+            "lower_is_better": self.lower_is_better,
             "level": self.options.level,
             "reference": self.options.reference,
             **{name: plain_rows(frame) for name, frame in frames.items()},
@@ -293,12 +303,31 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
             raise InputError(f"margin = {options.margin:g}; results of this kind have no such test")
         pairs["p_equivalent"] = stats.holm(pairs["p_equivalent"].fillna(1.0).to_numpy())
         pairs.loc[pairs["p_equivalent"] < alpha, "verdict"] = EQUIVALENT
-    needed = units_of_new_sample(pairs, 1 - alpha / p_of_target.transform("size"))
+    levels = 1 - alpha / p_of_target.transform("size")
+    pairs["detectable"] = detectable_differences(pairs, levels)
+    needed = units_of_new_sample(pairs, levels)
     pairs["new_units"] = needed.where(pairs["verdict"] == SAME)
     varies = pairs["effect"].eq("") & (pairs["spread"] > 0)
     pairs.loc[varies, "effect_size"] = (pairs["difference"] / pairs["spread"])[varies]
     pairs.loc[varies, "effect"] = analysis.COHEN_DZ
     return columns_first(pairs, PAIR_COLUMNS)
+
+
+def detectable_differences(pairs: pd.DataFrame, levels: pd.Series) -> list[float]:
+    """The true difference that the data of each pair show with 80 % power; NaN where it is not
+    known.
+    """
+    differences = []
+    errors = pairs["standard_error"].fillna(pairs["spread"] / np.sqrt(pairs["n"]))
+    for error, df, level in zip(errors, pairs["test_df"], levels, strict=True):
+        is_known = error > 0 and df >= 1
+        found = np.nan
+        if is_known:
+            found = minimum_detectable_difference(
+                error, df, target_power=POWER, confidence_level=level
+            )
+        differences.append(found)
+    return differences
 
 
 def units_of_new_sample(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
@@ -327,8 +356,9 @@ def methods_of(samples: Sequence[Sample], pairs: pd.DataFrame, options: Options)
     parts = []
     for sample in samples:
         part = sample.methods.assign(place=sample.place, target=sample.target)
+        in_sample = (pairs["place"] == sample.place) & (pairs["target"] == sample.target)
+        part["comparison_half_width"] = bars_of(part["method"], pairs[in_sample])
         if options.reference is None:
-            in_sample = (pairs["place"] == sample.place) & (pairs["target"] == sample.target)
             better = pd.DataFrame(False, part["method"], part["method"])
             for pair in pairs[in_sample & (pairs["p_holm"] < 1 - options.level)].itertuples():
                 better.loc[pair.a, pair.b] = True
@@ -337,3 +367,25 @@ def methods_of(samples: Sequence[Sample], pairs: pd.DataFrame, options: Options)
             part["worst_rank"] = ranks.worst
         parts.append(part)
     return columns_first(pd.concat(parts, ignore_index=True), METHOD_COLUMNS)
+
+
+def bars_of(methods: pd.Series, pairs: pd.DataFrame) -> np.ndarray:
+    """Half-widths of bars around the means, which overlap where the interval of a difference holds
+    0; NaN where there are none.
+    """
+    distances = np.full((len(methods), len(methods)), np.nan)
+    if pairs.empty or len(methods) > MOST_BARS:
+        return distances.diagonal()
+    widths = distances.copy()
+    towards_0 = np.where(
+        pairs["difference"] >= 0,
+        pairs["difference"] - pairs["low"],
+        pairs["high"] - pairs["difference"],
+    )
+    if not np.isfinite(towards_0).all():
+        return distances.diagonal()
+    first, second = (pd.Index(methods).get_indexer(pairs[side]) for side in ("a", "b"))
+    upper = np.minimum(first, second), np.maximum(first, second)
+    distances[upper] = pairs["difference"].abs()
+    widths[upper] = towards_0
+    return comparison_half_widths(distances, widths)

@@ -19,6 +19,7 @@ MOST_CAUTIONS = 4
 MOST_ROWS = 10  # of a plot
 MOST_STEPS = 3
 LABEL, PLOT = 26, (16, 36)  # the widest label; the narrowest and the widest plot
+BARS = "Bars overlap where a difference's interval holds 0; ± is of each mean alone."
 LEFT, LINE, RIGHT, MEAN, ZERO = "├─┤●│"  # an interval with its mean, and the line at 0
 
 
@@ -32,8 +33,6 @@ def lines(results: Results) -> list[str]:
     answer += results.applies
     answer += words.readings_with_options(results)
     answer += results.cautions[:MOST_CAUTIONS]
-    shown = words.decided_first(words.chosen_pairs(results)).head(words.MOST_LINES)
-    answer += words.new_sample_notes(shown)
     answer += ["", *mean_plot(results)]
     if len(results.pairs):
         answer += ["", *difference_plot(results)]
@@ -47,14 +46,15 @@ def lines(results: Results) -> list[str]:
 
 def mean_plot(results: Results) -> list[str]:
     """Methods with their intervals on one axis, beside the table of methods."""
-    methods = results.methods.head(MOST_ROWS)
+    methods = words.bars(results).head(MOST_ROWS)
     methods = methods.assign(label=methods["method"], middle=methods["mean"])
     named = ["place", "target", "method"]
     table = words.method_table(results).drop(columns=named, errors="ignore")
     digits = words.digits_of(results.methods)
     unit = "%" if results.percent else ""
     plot = plot_lines(methods, table.head(MOST_ROWS), digits=digits, unit=unit)
-    return plot + left_out(len(results.methods), "rows")
+    plot += left_out(len(results.methods), "rows")
+    return [*plot, BARS] if words.has_bars(results) else plot
 
 
 def difference_plot(results: Results) -> list[str]:

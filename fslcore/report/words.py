@@ -9,13 +9,16 @@ import pandas as pd
 
 from ..stats.formatting import decimals, format_interval
 from .analysis import plural
-from .model import Shape
+from .model import PERCENT, Shape
 from .numbers import MINUS, interval_text, signed
 
 if TYPE_CHECKING:
     from .results import Results
 
-MOST_LINES = 8  # of verdicts, in a terminal
+MOST_LINES = 8  # of verdicts, on the first screen
+FEW_METHODS = 4  # of which all pairs are on it
+MANY = ("task", "item")  # units of which a reader does not ask on how many a method is better
+FIXED = ("data set", "class")  # units of which there are seldom new ones
 TESTED_ALONE = (
     "New {} are a new study, and only its own verdict counts then: adding them to this file and "
     "testing all again gives up to twice as many false verdicts, and more with every further "
@@ -51,14 +54,14 @@ def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:
     points = " points" if results.percent else ""
     ends = interval_text(pair["low"], pair["high"], digits)
     if verdict == "better":
-        word = "better"
-        if results.options.lower_is_better:
-            word = "better (lower)"
-            ends = interval_text(-pair["high"], -pair["low"], digits)
-        size = f"{signed(abs(difference), digits)}{points}"
         p = corrected_p(pair, results)
-        sentence = f"{pair['a']} is {word} than {pair['b']} by {size}"
-        return f"{sentence} ({results.level} interval {ends}; {p})."
+        size = f"{signed(difference, digits)}{points}"
+        sentence = f"{pair['a']} is better than {pair['b']} by {size}"
+        if results.lower_is_better:  # as in tables and pictures, the first minus the second
+            sentence = f"{pair['a']} is better (lower) than {pair['b']}: {size}"
+        units = better_units_text(pair)
+        counted = f", on {units}" if units else ""
+        return f"{sentence} ({results.level} interval {ends}; {p}){counted}."
     size = f"{'+' if difference > 0 else ''}{signed(difference, digits)}"
     if verdict == "equivalent":
         margin = f"{results.options.margin:g}{points}: {size}"
@@ -73,8 +76,19 @@ def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:
         sentence += f"± {signed(pair['paired_half_width'], digits)} at best on the same tasks; "
         return f"{sentence}accuracies per task would decide."
     p = corrected_p(pair, results)
-    sentence = f"{names} are not significantly different: {size} ({ends}; {p})."
-    return sentence + new_sample_text(pair, digits)
+    units = better_units_text(pair)
+    counted = f"; {pair['a']} is better on {units}" if units else ""
+    sentence = f"{names} are not significantly different: {size} ({ends}; {p}){counted}."
+    return sentence + detectable_text(pair, results, digits)
+
+
+def better_units_text(pair: pd.Series) -> str:
+    """'10 of 11 data sets', on which the first is better; empty where units are many or unpaired."""
+    if pair["unit"] in MANY or not pair["units_better"] >= 0:
+        return ""
+    equal = int(pair["n"] - pair["units_better"] - pair["units_worse"])
+    text = f"{pair['units_better']:.0f} of {pair['n']:.0f} {plural(pair['unit'])}"
+    return f"{text} (equal on {equal})" if equal else text
 
 
 def comparisons(results: Results) -> int:
@@ -94,33 +108,59 @@ def corrected_p(pair: pd.Series, results: Results) -> str:
     return f"{p_text(pair['p_holm'])}, Holm"
 
 
-def new_sample_text(pair: pd.Series, digits: int) -> str:
-    """How many new units would detect the observed difference, if it is true."""
-    if not pair["new_units"] > 0:
+def detectable_text(pair: pd.Series, results: Results, digits: int) -> str:
+    """The smallest true difference that these data would show."""
+    size = pair["detectable"]
+    if not size > 0 or (results.percent and size > PERCENT):
         return ""
-    rounded = float(f"{pair['new_units']:.2g}")
-    size = signed(abs(pair["difference"]), digits)
-    sample = f"{rounded:,.0f} new {plural(pair['unit'])}, tested on their own,"
-    return f" {sample} would detect a true {size} with 80 % power."
+    points = " points" if results.percent else ""
+    return f" These data show a true difference of {signed(size, digits)}{points} with 80 % power."
 
 
-def new_sample_notes(pairs: pd.DataFrame) -> list[str]:
-    """Why new units are tested on their own, where a sentence on these pairs gives their number."""
-    asked = pairs[pairs["new_units"] > 0]
-    units = " or ".join(map(plural, asked["unit"].unique()))
-    return [TESTED_ALONE.format(units)] if units else []
+def open_pairs(results: Results) -> pd.DataFrame:
+    """The pairs for which a number of new units is known that can be had, the fewest first."""
+    pairs = results.pairs
+    has_number = (pairs["new_units"] > 0) & ~pairs["unit"].isin(FIXED)
+    return pairs[has_number].sort_values("new_units")
+
+
+def new_sample_note(pairs: pd.DataFrame) -> str:
+    """Why new units are tested on their own, of pairs that have a number of them."""
+    return TESTED_ALONE.format(" or ".join(map(plural, pairs["unit"].unique())))
 
 
 def chosen_pairs(results: Results) -> pd.DataFrame:
-    """The pairs that the verdicts are about: with the reference, or with the best method of each
-    place.
+    """The pairs that the verdicts are about: with the reference; all, where these are few; or with
+    the best method of each place.
     """
+    are_few = results.methods["method"].nunique() <= FEW_METHODS
+    if results.options.reference is None and are_few and len(results.pairs) <= MOST_LINES:
+        return results.pairs.copy()
     keys = ["place", "target"]
     pairs, reference = results.pairs, results.options.reference
     if reference is None:
         best = results.methods.groupby(keys, sort=False)["method"].first().rename("best")
         reference = pairs.join(best, on=keys)["best"]
     return pairs[(pairs["a"] == reference) | (pairs["b"] == reference)]
+
+
+def has_bars(results: Results) -> bool:
+    """Whether means have bars that overlap where a difference is not significant."""
+    return bool(results.methods["comparison_half_width"].notna().any())
+
+
+def bars(results: Results) -> pd.DataFrame:
+    """The methods with the ends that are drawn: of several, those of bars that overlap where the
+    interval of a difference holds 0, or the mean itself where no bars do.
+    """
+    methods = results.methods
+    if results.pairs.empty:
+        return methods
+    half_widths = methods["comparison_half_width"].fillna(0.0)
+    ends = {"low": methods["mean"] - half_widths, "high": methods["mean"] + half_widths}
+    if results.percent:
+        ends = {side: values.clip(0, PERCENT) for side, values in ends.items()}
+    return methods.assign(half_width=half_widths, **ends)
 
 
 def decided_first(pairs: pd.DataFrame) -> pd.DataFrame:

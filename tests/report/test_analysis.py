@@ -128,9 +128,31 @@ def test_new_tasks_are_those_of_a_power_analysis_over_the_spreads_that_are_possi
 
     size = pair["new_units"]
     assert mean_power(0.98 * size) < 0.8 < mean_power(1.02 * size)
-    lines = "\n".join(report_on(table).lines())
-    assert f"{float(f'{size:.2g}'):,.0f} new tasks, tested on their own," in lines
-    assert "New tasks are a new study, and only its own verdict counts" in lines
+    page = report_on(table)._repr_html_()
+    assert f"<td>40</td><td>{size:,.0f}</td><td>task</td>" in page
+    assert "New tasks are a new study, and only its own verdict counts" in page
+
+
+@pytest.mark.parametrize("methods", [2, 3])
+def test_these_data_show_what_a_power_analysis_says(methods):
+    table = tasks_by_methods(12, methods)
+    table[[*table]] = 60 + (table - table.mean()) / 3  # equal means
+    results = report_on(table)
+    pairs = results.pairs
+    for pair in pairs.itertuples():
+        effect = TTestPower().solve_power(nobs=12, alpha=0.05 / len(pairs), power=0.8)
+        assert pair.detectable == pytest.approx(effect * pair.spread, rel=1e-4)
+        sentence = (
+            f"These data show a true difference of {pair.detectable:.2f} points with 80 % power."
+        )
+        assert sum(sentence in line for line in results.lines()) == 1
+
+
+def test_two_data_sets_show_no_difference_that_accuracies_can_have():
+    table = pd.DataFrame({"dataset": ["x", "y"], "a": [40.0, 80.0], "b": [60.0, 40.0]})
+    results = report_on(table)
+    assert results.pairs["detectable"][0] > 100
+    assert not any("These data show" in line for line in results.lines())
 
 
 def test_ranks_follow_from_the_significant_pairs():

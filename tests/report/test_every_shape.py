@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from recording import LABELS, played
 
-from fslcore.report import Shape
+from fslcore.report import Shape, words
 from fslcore.tasks import sample_closed
 
 SCHEMA = json.loads(
@@ -124,6 +124,20 @@ def check_agreement(results):
     assert (excludes_0 == is_significant).all(), pairs[["low", "high", "p", "test"]]
 
 
+def check_bars(results):
+    """Drawn bars overlap exactly where the interval of a difference holds 0."""
+    methods = words.bars(results).set_index(["place", "target", "method"])
+    count = 0
+    for pair in results.pairs.itertuples():
+        first, second = (methods.loc[(pair.place, pair.target, name)] for name in (pair.a, pair.b))
+        if np.isnan([first["comparison_half_width"], second["comparison_half_width"]]).any():
+            continue
+        count += 1
+        nearer = min(first["high"], second["high"]) - max(first["low"], second["low"])
+        assert (nearer < 0) == (pair.low > 0 or pair.high < 0), (first, second, pair)
+    assert count == np.isfinite(results.pairs["low"] + results.pairs["high"]).sum()
+
+
 def check_text(text):
     """No infinity or NaN reaches a reader."""
     assert not re.search(r"\b(?:inf|nan)\b", text, re.IGNORECASE), text
@@ -141,6 +155,7 @@ def test_true_results_of_every_shape_get_an_answer_within_bounds(name, world):
     assert set(results.methods["method"]) == set(METHODS) and len(results.pairs)
     check_ends(results)
     check_agreement(results)
+    check_bars(results)
     check_text("\n".join(results.lines()))
     check_record(results)
 
@@ -165,6 +180,7 @@ def test_so_do_recordings(tmp_path, world):
     assert results.shape is Shape.RECORDED and len(results.pairs) == 3
     check_ends(results)
     check_agreement(results)
+    check_bars(results)
     check_text("\n".join(results.lines()))
     check_record(results)
 

@@ -56,7 +56,7 @@ def test_an_interval_of_a_difference_is_beside_0_exactly_where_it_excludes_it():
     part = part[part.index("") + 1 :]
     pairs = results.pairs.set_index(results.pairs["a"] + " − " + results.pairs["b"])
     bars = [line for line in part if terminal.MEAN in line]
-    assert len(bars) == 3
+    assert len(bars) == 6
     for line in bars:
         pair = pairs.loc[re.match(r"\w+ − \w+", line)[0]]
         assert (terminal.ZERO in line) == (pair["p"] < 0.05)  # else the interval is drawn over it
@@ -65,16 +65,75 @@ def test_an_interval_of_a_difference_is_beside_0_exactly_where_it_excludes_it():
         assert f"d_z = {pair['effect_size']:.2f}" in line
 
 
-def test_a_note_on_new_tasks_comes_with_a_sentence_that_asks_for_them():
-    rng = np.random.default_rng(0)
-    table = named_rows(3)
-    table["third"] = table["ours"] - 20 + rng.normal(0, 1, 60)
-    table["base"] = table["ours"] - 20 + rng.normal(0, 1, 60)
-    results = proposed.from_frame(table)
-    noted = [line for line in results.lines() if "are a new study" in line]
-    assert (results.pairs["new_units"] > 0).any() and not noted
-    open_pair = proposed.from_frame(table[["base", "third"]]).lines()
-    assert any("are a new study" in line for line in open_pair)
+@pytest.mark.parametrize(
+    "count, reference, sentences", [(2, None, 1), (4, None, 6), (4, "ours", 3), (5, None, 4)]
+)
+def test_of_up_to_four_methods_every_pair_is_on_the_first_screen(count, reference, sentences):
+    names = ("ours", "base", "third", "fourth", "fifth")
+    results = proposed.from_frame(named_rows(count, names=names), reference=reference)
+    lines = results.lines()
+    stated = [line for line in lines if "is better than" in line or "not significantly" in line]
+    assert stated == [*results.verdicts["sentence"]] and len(stated) == sentences
+    assert len(lines) <= 45
+
+
+def test_all_pairs_of_few_methods_would_be_too_many_in_many_places():
+    table = pd.concat([named_rows(3).assign(dataset=name) for name in "xyz"])
+    results = proposed.from_frame(table, by="dataset", methods=["ours", "base", "third"])
+    assert len(results.pairs) == 9 and len(results.verdicts) == 6
+
+
+def units_table(kind, gaps):
+    """Two methods on units of a kind, which differ by these gaps."""
+    unit_numbers = range(len(gaps))
+    level = 60 + 2.0 * np.arange(len(gaps))
+    return pd.DataFrame({kind: unit_numbers, "ours": level + gaps, "base": level})
+
+
+@pytest.mark.parametrize("kind", ["dataset", "seed", "fold"])
+@pytest.mark.parametrize(
+    "gaps, words",
+    [
+        ([2.0, 2, 3, 2.5, 2.5, -0.1], r"is better than base .*\), on 5 of 6 \w"),
+        ([2.0, -3, 4, 0, -5, 3], r"different: .*; ours is better on 3 of 6 \w+.* \(equal on 1\)"),
+    ],
+)
+def test_on_how_many_units_a_method_is_better_is_counted(kind, gaps, words):
+    results = proposed.from_frame(units_table(kind, np.array(gaps)), methods=["ours", "base"])
+    (sentence,) = results.verdicts["sentence"]
+    assert re.search(words, sentence), sentence
+    pair = results.pairs.iloc[0]
+    gains = np.sign(gaps) if pair["a"] == "ours" else -np.sign(gaps)
+    assert pair["units_better"] == (gains > 0).sum() and pair["units_worse"] == (gains < 0).sum()
+
+
+def test_methods_on_different_units_are_not_counted_against_each_other():
+    assert with_other_tasks().pairs["units_better"].isna().all()
+
+
+@pytest.mark.parametrize("gap", [5.0, 0.0])
+def test_where_lower_is_better_every_number_is_the_first_minus_the_second(gap):
+    """In sentences, tables, pictures and JSON, by an arrow as by the option."""
+    table = units_table("dataset", np.array([1.5, -1, 2, -0.5, 1, 0.5]) + gap)
+    arrows = {"ours": "ours ↓", "base": "base ↓"}
+    arrow = proposed.from_frame(table.rename(columns=arrows), methods=[*arrows.values()])
+    results = proposed.from_frame(table, lower_is_better=True, methods=["ours", "base"])
+    assert results.lower_is_better and arrow.lower_is_better and results.record()["lower_is_better"]
+    assert arrow.verdicts["sentence"][0].replace(" ↓", "") == results.verdicts["sentence"][0]
+    pair = results.record()["pairs"][0]
+    assert (pair["a"], pair["verdict"]) == (
+        "base",
+        "better" if gap else "not significantly different",
+    )
+    assert pair["low"] < pair["difference"] < 0
+    low, middle, high = (
+        f"{pair[key]:.2f}".replace("-", "−") for key in ("low", "difference", "high")
+    )
+    (sentence,) = results.verdicts["sentence"]
+    assert f": {middle} (" in sentence and f"{low} to {high}" in sentence
+    assert ("base is better (lower) than ours" in sentence) == (gap > 0)
+    for text in ("\n".join(results.lines()), results._repr_html_()):
+        assert f"{middle} ({low} to {high})" in text
 
 
 def test_a_terminal_without_these_signs_gets_ascii():

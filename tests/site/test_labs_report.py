@@ -46,8 +46,8 @@ SCRIPTS = [
 ]
 METHOD_COLUMNS = "place method mean low high half_width n variance_units variance_of".split()
 PAIR_COLUMNS = (
-    "place unit a b difference low high half_width p p_holm n test verdict new_units "
-    "effect_size effect variance_units variance_of"
+    "place unit a b difference low high half_width p p_holm n units_better units_worse test verdict "
+    "detectable new_units effect_size effect variance_units variance_of"
 ).split()
 CALL = """([code, ...given]) => {
   const lab = fslLabs.compute.report;
@@ -61,11 +61,10 @@ CALL = """([code, ...given]) => {
   };
   const concluded = (measured, options) => {
     const answer = lab.analyse(measured, options);
-    const pairs = answer.pairs.map(({spread, spread_df, ...pair}) => pair);
+    const pairs = answer.pairs.map(({spread, spread_df, standard_error, ...pair}) => pair);
     const {applies, cautions, methods} = answer;
     const found = {shape: measured.shape, reading: measured.reading[0], applies, cautions, methods, pairs,
-      sentences: lab.sentences(answer),
-      new_sample_notes: lab.newSampleNotes(answer), method_table: lab.methodTable(answer)[1],
+      sentences: lab.sentences(answer), method_table: lab.methodTable(answer)[1],
       pair_table: answer.pairs.length ? lab.pairTable(answer)[1] : []};
     return JSON.parse(JSON.stringify(found)); // infinite numbers are null, as in the command's record
   };
@@ -142,7 +141,6 @@ def script_of_columns():
         "EMPTY_CELLS": sorted(cells.EMPTY_CELLS),
         "APPLIES": applies | {"class": analysis.NEW_CLASSES, "item": analysis.NEW_ITEMS},
         "SAMPLING": {"unknown": analysis.UNKNOWN, "open": analysis.OPEN, "closed": analysis.CLOSED},
-        "TESTED_ALONE": words.TESTED_ALONE,
         "FEW_UNITS": analysis.FEW_UNITS,
         "MOST_KURTOSIS": analysis.MOST_KURTOSIS,
         "MOST_METHODS": analysis.MOST_METHODS,
@@ -172,7 +170,6 @@ def concluded(results):
         ],
         "pairs": [{name: row.get(name) for name in PAIR_COLUMNS} for row in record["pairs"]],
         "sentences": list(results.verdicts["sentence"]) or [words.single_sentence(results)],
-        "new_sample_notes": words.new_sample_notes(results.pairs),
         "method_table": words.method_table(results).astype(str).to_numpy().tolist(),
         "pair_table": words.pair_table(results).astype(str).to_numpy().tolist(),
     }

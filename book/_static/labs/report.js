@@ -5,6 +5,7 @@
   const { el, fixed, number, shortened } = labs;
 
   const MOST_LINES = 8, MOST_ROWS = 40; // of verdicts before the rest is folded, and of a figure
+  const FEW_METHODS = 4; // of which all pairs are on the first screen
   const LEVEL_TEXT = `${100 * report.LEVEL} %`;
   const SAMPLINGS = { unknown: "I do not know", open: "no image is in two tasks (open)", closed: "images are used again (closed)" };
 
@@ -30,39 +31,38 @@
     return p < alpha && alpha <= p_holm ? `${pText(p)} alone, ${twoDigits(p_holm)} after Holm` : `${pText(p_holm)}, Holm`;
   }
 
-  /** How many new units would detect the observed difference, if it is true. */
-  function newSampleText({ new_units, unit, difference }, digits) {
-    if (!(new_units > 0)) return "";
-    const power10 = 10 ** (Math.floor(Math.log10(new_units)) - 1), rounded = Number(fixed(new_units / power10, 0)) * power10;
-    const sample = `${number(rounded)} new ${report.plural(unit)}, tested on their own,`;
-    return ` ${sample} would detect a true ${signed(Math.abs(difference), digits)} with 80 % power.`;
+  /** The smallest true difference that these data would show. */
+  function detectableText({ detectable }, { percent }, digits) {
+    if (!(detectable > 0) || (percent && detectable > 100)) return "";
+    return ` These data show a true difference of ${signed(detectable, digits)}${percent ? " points" : ""} with 80 % power.`;
   }
 
-  /** Why new units are tested on their own, where a number of them is given. */
-  function newSampleNotes({ pairs }) {
-    const units = [...new Set(pairs.filter(pair => pair.new_units > 0).map(pair => report.plural(pair.unit)))].join(" or ");
-    return units ? [report.DECLARED.TESTED_ALONE.replace("{}", units)] : [];
+  /** '10 of 11 data sets', on which the first is better; empty where units are many or unpaired. */
+  function betterUnitsText({ unit, n, units_better, units_worse }) {
+    if (unit === "task" || unit === "item" || units_better === null) return "";
+    const equal = n - units_better - units_worse;
+    return `${units_better} of ${n} ${report.plural(unit)}${equal ? ` (equal on ${equal})` : ""}`;
   }
 
-  /** One pair in words, with its interval and p-value; where lower is better, "by" and the interval both speak of how much lower. */
+  /** One pair in words, with its interval and p-value; every number is of the first minus the second, also where lower is better. */
   function verdictSentence(pair, answer, digits) {
-    const { place, a, b, difference } = pair, head = place ? `${place}: ` : "", p = correctedP(pair, answer);
-    if (pair.verdict === "better") {
-      const ends = intervalText(answer.lower ? { low: -pair.high, high: -pair.low } : pair, digits);
-      const size = `${signed(Math.abs(difference), digits)}${answer.percent ? " points" : ""}`;
-      return `${head}${a} is better ${answer.lower ? "(lower) " : ""}than ${b} by ${size} (${LEVEL_TEXT} interval ${ends}; ${p}).`;
-    }
+    const { place, a, b, difference } = pair, head = place ? `${place}: ` : "", p = correctedP(pair, answer), units = betterUnitsText(pair);
     const ends = intervalText(pair, digits);
+    if (pair.verdict === "better") {
+      const size = `${signed(difference, digits)}${answer.percent ? " points" : ""}`, counted = units && `, on ${units}`;
+      return `${head}${a} is better ${answer.lower ? `(lower) than ${b}:` : `than ${b} by`} ${size} (${LEVEL_TEXT} interval ${ends}; ${p})${counted}.`;
+    }
     const size = `${difference > 0 ? "+" : ""}${signed(difference, digits)}`;
-    return `${head}${a} and ${b} are not significantly different: ${size} (${ends}; ${p}).${newSampleText(pair, digits)}`;
+    return `${head}${a} and ${b} are not significantly different: ${size} (${ends}; ${p})${units && `; ${a} is better on ${units}`}.${detectableText(pair, answer, digits)}`;
   }
 
-  /** The pairs that the verdicts are about, with the reference or the best method of each place; the significant ones first. */
+  /** The pairs that the verdicts are about, with the reference, all of a few, or with the best method of each place; the significant ones first. */
   function chosenPairs({ methods, pairs, reference }) {
-    const places = [...new Set(methods.map(row => row.place))];
+    const places = [...new Set(methods.map(row => row.place))], count = new Set(methods.map(row => row.method)).size;
+    const takesAll = reference !== undefined || (count <= FEW_METHODS && pairs.length <= MOST_LINES);
     return places.flatMap(place => {
       const best = methods.find(row => row.place === place).method;
-      const chosen = pairs.filter(pair => pair.place === place && (reference !== undefined || pair.a === best || pair.b === best));
+      const chosen = pairs.filter(pair => pair.place === place && (takesAll || pair.a === best || pair.b === best));
       return [...chosen.filter(pair => pair.verdict === "better"), ...chosen.filter(pair => pair.verdict !== "better")];
     });
   }
@@ -119,16 +119,28 @@
     }).node;
   }
 
+  /** The methods with the ends that are drawn: of several, those of bars that overlap where the interval of a difference holds 0. */
+  function bars({ methods, pairs, percent }) {
+    if (!pairs.length) return methods;
+    return [...new Set(methods.map(row => row.place))].flatMap(place => {
+      const inside = methods.filter(row => row.place === place), half = report.barWidths(inside, pairs.filter(pair => pair.place === place));
+      const width = row => (half ? half.get(row.method) : 0);
+      const [first, last] = percent ? [0, 100] : [-Infinity, Infinity];
+      return inside.map(row => ({ ...row, low: Math.max(row.mean - width(row), first), high: Math.min(row.mean + width(row), last) }));
+    });
+  }
+
   function figure(answer) {
     const labelOf = (name, { place }) => shortened(place ? `${name} (${place})` : name, 44), chosen = chosenPairs(answer).slice(0, MOST_ROWS);
-    const means = answer.methods.slice(0, MOST_ROWS).map(row => ({ ...row, label: labelOf(row.method, row), middle: row.mean, isFilled: false }));
+    const means = bars(answer).slice(0, MOST_ROWS).map(row => ({ ...row, label: labelOf(row.method, row), middle: row.mean, isFilled: false }));
     const differences = chosen.map(pair => {
       const isFilled = pair.verdict === "better";
       return { ...pair, label: labelOf(`${shortened(pair.a, 18)} − ${shortened(pair.b, 18)}${isFilled ? " *" : ""}`, pair), middle: pair.difference, isFilled };
     });
     const panel = (title, ...drawn) => el("div", {}, el("h3", {}, title), forest(title, ...drawn));
     const unit = answer.percent ? "mean accuracy, %" : `mean${answer.lower ? ", lower is better" : ""}`;
-    const left = panel(`Means with ${LEVEL_TEXT} intervals`, unit, means, { zero: false, path: labs.disc });
+    const leftTitle = chosen.length ? "Means (bars overlap where the interval of a difference holds 0)" : `Mean with its ${LEVEL_TEXT} interval`;
+    const left = panel(leftTitle, unit, means, { zero: false, path: labs.disc });
     if (!chosen.length) return el("div", {}, left);
     const right = panel("Differences (* significant after Holm)", answer.percent ? "difference, points" : `difference${answer.lower ? ", below 0: the first is better" : ""}`, differences, { zero: true, path: labs.diamond });
     return el("div", { class: "fsl-pair" }, left, right);
@@ -148,7 +160,7 @@
   function verdictsOf(answer, reading) {
     const found = sentences(answer), rest = found.slice(MOST_LINES);
     const more = rest.length ? [folded(`${rest.length} more verdicts`, list(rest, { class: "fsl-verdicts" }))] : [];
-    const notes = [...newSampleNotes(answer), answer.applies].map(text => el("p", {}, text));
+    const notes = [el("p", {}, answer.applies)];
     const first = [list(found.slice(0, 1), { class: "fsl-verdicts", tabindex: -1 }), el("p", {}, reading)];
     return [...first, ...(found.length > 1 ? [list(found.slice(1, MOST_LINES), { class: "fsl-verdicts" })] : []), ...more, ...notes];
   }
@@ -296,5 +308,5 @@
     );
   });
 
-  Object.assign(report, { sentences, newSampleNotes, methodTable, pairTable });
+  Object.assign(report, { sentences, methodTable, pairTable });
 })();

@@ -103,7 +103,8 @@
     const found = student(differences, ROUNDING * largestSize(differences));
     const most = largest(differences.map(Math.abs)), ordered = Float64Array.from(differences).sort();
     const isZero = ordered[(ordered.length - 1) >> 1] + ordered[ordered.length >> 1] === 0;
-    return { ...found, largest: most, oneNumber: rarityOf(differences, 1e-9 * most)[0] > 0 && !isZero, effect: "Cohen's d_z", deviation: found.half / quantile((1 + LEVEL) / 2, found.df) * Math.sqrt(found.n),
+    const count = holds => differences.filter(holds).length;
+    return { ...found, above: count(value => value > 0), below: count(value => value < 0), largest: most, oneNumber: rarityOf(differences, 1e-9 * most)[0] > 0 && !isZero, effect: "Cohen's d_z", deviation: found.half / quantile((1 + LEVEL) / 2, found.df) * Math.sqrt(found.n),
       variance_units: varianceUnits(differences), variance_of: found.n };
   }
 
@@ -124,13 +125,15 @@
   /** A row of pairs, with the better method first; the interval is of the first minus the second, below 0 where lower is better. */
   function pairRow(a, b, found, test, { lower, bounds }) {
     const { mean, half, n, units, df, rarity, deviation, variance_units, variance_of } = found;
-    if (lower ? mean > 0 : mean < 0) return pairRow(b, a, { ...found, mean: -mean }, test, { lower, bounds });
+    const { above = null, below = null } = found;
+    if (lower ? mean > 0 : mean < 0) return pairRow(b, a, { ...found, mean: -mean, above: below, below: above }, test, { lower, bounds });
+    const [units_better, units_worse] = lower ? [below, above] : [above, below];
     const error = half / quantile((1 + LEVEL) / 2, df), size = Math.abs(mean), room = bounds === null ? Infinity : size - bounds[0];
     const chance = chanceBeyond(size, error, df, bounds === null ? 0 : deviationOf(rarity, room), units);
     const p = half > 0 ? Math.min(2 * chance, 1) : Math.min(2 * (1 - size / room) ** units, 1);
     const { low, high } = half > 0 ? endsWithin(found, { low: mean - half, high: mean + half }, bounds) : endsOfEqualValues(mean, units, bounds);
     const [effect, effect_size] = deviation > 0 ? [found.effect, mean / deviation] : ["", null];
-    return { a, b, difference: mean, low, high, half_width: half, p, n, spread: error * Math.sqrt(n), spread_df: df, test, effect, effect_size,
+    return { a, b, difference: mean, low, high, half_width: half, p, n, units_better, units_worse, standard_error: error, spread: error * Math.sqrt(n), spread_df: df, test, effect, effect_size,
       variance_units, variance_of };
   }
 
@@ -294,6 +297,27 @@
     return size === null || size > MOST_UNITS ? null : size;
   }
 
+  /** The true difference that the data of a pair show; null where nothing varies. */
+  const detectable = ({ standard_error: error, spread_df: df }, level) =>
+    (error > 0 ? error * labs.root(shift => labs.power(shift, 1, df, level) - POWER, 1e-6, 2 * (quantile((1 + level) / 2, df) + quantile(POWER, df)) + 10) : null);
+
+  /**
+   * Half-widths of bars, by method, that overlap exactly where the interval of a difference holds 0; null where the fit by least squares does not
+   * (`stats.simultaneous`, which tries harder).
+   */
+  function barWidths(methods, pairs) {
+    const names = methods.map(row => row.method), towards0 = ({ difference, low, high }) => (difference >= 0 ? difference - low : high - difference);
+    const widths = new Map(pairs.map(pair => [[pair.a, pair.b].sort().join("\n"), towards0(pair)]));
+    if (![...widths.values()].every(Number.isFinite)) return null;
+    const widthOf = (a, b) => widths.get([a, b].sort().join("\n")), mean = x => (x.length ? x.reduce((a, b) => a + b, 0) / x.length : 0);
+    const othersOf = name => names.filter(other => other !== name && widthOf(name, other) !== undefined);
+    const half = new Map(names.map(name => [name, mean(othersOf(name).map(other => widthOf(name, other))) / 2]));
+    for (let round = 0; round < 500; round++) {
+      for (const name of names) half.set(name, Math.max(mean(othersOf(name).map(other => widthOf(name, other) - half.get(other))), 0));
+    }
+    return pairs.every(({ a, b, difference, low, high }) => (half.get(a) + half.get(b) < Math.abs(difference)) === (low > 0 || high < 0)) ? half : null;
+  }
+
   /** What a few units do to an answer. */
   function fewUnits(samples) {
     const fewest = {};
@@ -338,6 +362,7 @@
     pairs.forEach((pair, i) => {
       pair.p_holm = adjusted[i];
       pair.verdict = pair.p_holm < 1 - LEVEL ? "better" : "not significantly different";
+      pair.detectable = detectable(pair, level);
       pair.new_units = pair.verdict === "better" ? null : newUnits(pair, level);
     });
     const methods = samples.flatMap(({ place, methods: of }) => of.map(row => {
@@ -350,5 +375,5 @@
     return { methods, pairs, applies: appliesTo(measured, sampling), cautions, reference, percent, lower };
   }
 
-  Object.assign(report, { LEVEL, analyse, holm, pairedInterval, plural });
+  Object.assign(report, { LEVEL, analyse, barWidths, holm, pairedInterval, plural });
 })();

@@ -63,7 +63,7 @@ def test_evaluate_writes_a_recording_whose_report_has_three_intervals(recorded, 
             if interval["half_width"] is not None:
                 reported = methods.loc[(target, name), ["mean", "half_width"]]
                 assert reported.tolist() == pytest.approx(
-                    [interval["mean"], interval["half_width"]]
+                    [interval["estimate"], interval["half_width"]]
                 )
     transductive = recorder.load(path).transductive
     assert transductive == {"NCC": False, "LR": False, "OpTA": True}
@@ -495,7 +495,7 @@ def test_evaluate_prints_json_alone(features, tmp_path, capsys, environment):
     ]
     closed = record["intervals"][0]["result"]["closed"]
     assert (
-        closed["mean"] == pytest.approx(record["means"][0]["accuracy"]) and closed["half_width"] > 0
+        closed["estimate"] == pytest.approx(record["means"][0]["accuracy"]) and closed["half_width"] > 0
     )
     assert app.main(command) == 0
     assert json.loads(capsys.readouterr().out)["intervals"] is None

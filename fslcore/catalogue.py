@@ -57,7 +57,7 @@ def register_learners(entries: Mapping[str, LearnerEntry]) -> None:
 class DatasetEntry(NamedTuple):
     """A data set of another package that is made from an embedded one, and known by a name.
 
-    Attributes
+    Parameters
     ----------
     place : str
         ``module:function``, where the function takes a domain or None, ``split`` and the settings, and

@@ -495,7 +495,8 @@ def test_evaluate_prints_json_alone(features, tmp_path, capsys, environment):
     ]
     closed = record["intervals"][0]["result"]["closed"]
     assert (
-        closed["estimate"] == pytest.approx(record["means"][0]["accuracy"]) and closed["half_width"] > 0
+        closed["estimate"] == pytest.approx(record["means"][0]["accuracy"])
+        and closed["half_width"] > 0
     )
     assert app.main(command) == 0
     assert json.loads(capsys.readouterr().out)["intervals"] is None

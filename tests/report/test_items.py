@@ -51,7 +51,7 @@ def test_crossed_scores_have_three_targets():
     for target, kind in zip(CROSSED, ("both", "items", "supports"), strict=True):
         mine, expected = row(results, target, "a"), getattr(single, kind)
         assert mine[NUMBERS].tolist() == pytest.approx(
-            [getattr(expected, name) for name in NUMBERS], rel=1e-9
+            [expected.estimate, expected.half_width, expected.low, expected.high], rel=1e-9
         )
         mine, expected = row(results, target, "a", "b"), getattr(pair, kind)
         assert mine["half_width"] == pytest.approx(expected.half_width, rel=1e-9)

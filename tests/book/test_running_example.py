@@ -77,6 +77,7 @@ def test_the_picture_has_the_rows_and_numbers_of_the_table():
     assert cells.loc["another laboratory", running_example.DIFFERENCE] == "—"
 
 
+@pytest.mark.slow
 def test_rows_of_these_images_are_the_usual_interval_by_hand():
     rows = running_example.so_far("closed-vs-open")
     accuracies = [right.mean(axis=1) for right in running_example.both().right.values()]
@@ -94,6 +95,7 @@ def test_rows_of_these_images_are_the_usual_interval_by_hand():
     )
 
 
+@pytest.mark.slow
 def test_each_chapter_adds_a_row_and_keeps_the_others():
     before = running_example.so_far("closed-vs-open")
     after = running_example.so_far("three-intervals")

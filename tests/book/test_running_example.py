@@ -105,6 +105,7 @@ def test_each_chapter_adds_a_row_and_keeps_the_others():
     assert np.all(np.diff(widths) > 0)
 
 
+@pytest.mark.slow
 def test_the_row_of_new_runs_takes_runs_as_the_sample():
     rows = running_example.so_far("training-runs")
     means = [

@@ -85,6 +85,8 @@ def refusal(error: Unassigned, asked: Question, measure: Measure) -> UnnamedRole
     frame = named.chosen_rows(named.one_frame(asked.tables), asked.options.where)
     lines = [f"{error}. A verdict needs a role for every column that varies."]
     lines += table_of(error, frame)
+    if not error.columns:  # values may be inside of what was left out
+        lines += [note for table in asked.tables for note in table.notes if "not read" in note]
     proposed, problem = proposal(asked, measure)
     if proposed is not None:
         lines += ["If this is meant, type:", f"  {command(proposed.files, proposed.options)}"]

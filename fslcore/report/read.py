@@ -42,6 +42,7 @@ CONVERSIONS = {
     "scipy.io.loadmat({path}).items() if name[0] != '_'}}).to_csv({target}, index=False)",
 }
 CONVERSIONS[".pth"] = CONVERSIONS[".pt"]
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".tgz")
 PICKLES = (".pkl", ".pickle")
 BYTES_OF_XML = 10  # of memory per byte of a spreadsheet's XML: its cells as objects of Python
 BYTES_OF_CELL = 8  # of a table in memory, at least
@@ -150,7 +151,7 @@ def matching(pattern: str) -> list[FilePath]:
         f"(?P<{piece}>[^/]+?)" if number % 2 else re.escape(piece)
         for number, piece in enumerate(pieces)
     )
-    found = glob.glob("*".join(map(glob.escape, pieces[::2])))
+    found = filter(os.path.isfile, glob.glob("*".join(map(glob.escape, pieces[::2]))))
     matches = {path: re.fullmatch(expression, path) for path in sorted(found)}
     files = [FilePath(Path(path), match.groupdict()) for path, match in matches.items() if match]
     if not files:
@@ -240,6 +241,8 @@ def other_format(path: Path) -> str:
     """The refusal of another format, with a line of Python that writes it as a CSV, if known."""
     endings = filter(None, [*TEXT_ENDINGS, *JSON_READERS, *READERS])
     message = f"{path.name}: {', '.join(endings)} are read"
+    if path.suffix.lower() in PACKED:
+        return f"{message}; unpack it first"
     if path.suffix.lower() in PICKLES:
         return (
             f"{message}; a pickle can run code when it is loaded, so none is: write the table with "

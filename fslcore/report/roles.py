@@ -491,7 +491,7 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
                 f"(where={[f'{column}={last}']}), with several seeds, tasks or data sets; "
                 f"if each is a test task of its own, say unit={ {str(column): 'task'} }"
             )
-        if plain in TRIALS or str(column).startswith("params_"):
+        if plain in TRIALS or is_setting_of_search(str(column), frame):
             raise InputError(
                 f"{name}: {column} numbers the trials of a search: they are no sample, and the best of "
                 "them is too high. Bring the chosen setting on several seeds, tasks or data sets"
@@ -521,6 +521,11 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
             f"tasks. Seeds and tasks are a sample (columns={ {'seed': [*map(str, numbers)]} }); "
             "numbers of shots are chosen, and one number for each shows nothing of how much it varies"
         )
+
+
+def is_setting_of_search(column: str, frame: pd.DataFrame) -> bool:
+    """Whether a column is a setting that Optuna (params_lr) or scikit-learn (param_C) tried."""
+    return column.startswith("params_") or (column.startswith("param_") and "params" in frame)
 
 
 def direction_of(

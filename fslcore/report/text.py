@@ -21,7 +21,7 @@ from .tables import COMMENTS, Reading, is_value, typed
 
 # In the order in which they are tried.
 SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
-LOGGED = re.compile(r"([A-Za-z][A-Za-z @/_-]*?)\s*[:=]?\s+?(\d+\.\d+)")
+LOGGED = re.compile(r"([A-Za-z][A-Za-z @/_-]*?\d?)\s*[:=]?\s+?(\d+\.\d+)")
 
 
 @dataclass(frozen=True)
@@ -275,6 +275,11 @@ def split_rows(lines: Sequence[str], kind: str) -> list[list[str]]:
 def check_widths(rows: Sequence[Sequence[str]], lines: Sequence[str], file: str) -> None:
     """Raise `InputError` for a row with another number of cells than the first."""
     width = len(rows[0])
+    if width == 1 < len(rows[1]):
+        raise InputError(
+            f"the first line of {file}, {shown(lines[0])}, is no line of names, as the next has "
+            f"{len(rows[1])} cells; remove titles, and keep the results alone of a log"
+        )
     for number, row in enumerate(rows):
         if len(row) != width:
             raise InputError(
@@ -304,9 +309,9 @@ def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
     labels = Counter(match[1].strip() for line in lines for match in LOGGED.finditer(line))
     named = [label for label in labels if re.search(r"acc|score|top.?1", label, re.IGNORECASE)]
     message = f"{path.name} is no table: its lines do not have equally many cells"
-    if not (named or labels):
+    if not named:
         return f"{message}; it must have a line of names and a row per task"
-    label = max(named or labels, key=labels.__getitem__)
+    label = max(named, key=labels.__getitem__)
     pattern = rf"{re.escape(label)}\s*[:=]?\s*(\d+\.?\d*)".replace("\\ ", " ")
     source, target = python_text(path.name), python_text(f"{path.stem}.csv")
     code = (

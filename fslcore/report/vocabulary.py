@@ -32,7 +32,7 @@ ANSWERS = {"correct", "iscorrect", "passed", "score"}  # accuracies where all va
 SPREADS = {
     "ci": "ci ci95 95ci halfwidth confidenceinterval errorbar",
     "se": "se sem stderr standarderror",
-    "sd": "sd std stdev standarddeviation",
+    "sd": "sd std stdev stddev standarddeviation",
 }
 KIND_OF_SPREAD = {name: kind for kind, names in SPREADS.items() for name in names.split()}
 COUNTS = {"n", "ntasks", "numtasks", "nepisodes"}

@@ -13,6 +13,8 @@ import pytest
 from numpy.testing import assert_allclose
 from refusal import refuses
 
+from fslcore.errors import InputError
+from fslcore.report import Results
 from fslcore.report.text import is_rule, lines_of
 
 RNG = np.random.default_rng(5)
@@ -382,3 +384,30 @@ def test_reading_takes_a_time_in_proportion_to_the_lines(monkeypatch):
         return Line.compared
 
     assert comparisons(400) <= 2 * comparisons(200) + 400
+
+
+@pytest.mark.parametrize(
+    "log, words",
+    [
+        ("Test: [{0}/9] loss: 0.9{0} (0.95) acc1: 7{0}.09 (76.1)\n", ["acc1"]),
+        ("[{0}/9] {0} of 9: loss 0.9{0}; {0}\n", ["line of names"]),
+    ],
+)
+def test_only_accuracies_of_a_log_are_offered_as_a_table(tmp_path, log, words):
+    lines = [log.format(number) + "more\n" * (number % 3) for number in range(9)]
+    (tmp_path / "r.log").write_text("".join(lines))
+    with pytest.raises(InputError) as error:
+        Results.read(tmp_path / "r.log")
+    assert all(word in str(error.value) for word in words), error.value
+    assert "loss" not in str(error.value)
+
+
+def test_a_title_and_a_packed_file_are_refused_as_what_they_are(tmp_path):
+    (tmp_path / "r.csv").write_text(
+        "Results of our study\nmethod,task,accuracy\na,1,0.5\nb,1,0.6\n"
+    )
+    with refuses("Results of our study", "no line of names.*remove titles"):
+        Results.read(tmp_path / "r.csv")
+    (tmp_path / "r.csv.gz").write_bytes(b"")
+    with refuses("unpack it first"):
+        Results.read(tmp_path / "r.csv.gz")

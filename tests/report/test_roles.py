@@ -338,3 +338,52 @@ def test_settings_that_never_vary_are_no_values():
     with refuses("lr, epochs have no role") as error:
         Results.from_frame(settings)
     assert "fslcore report" not in str(error.value)
+
+
+# Files of tools, by their structures ---------------------------------------------------------------
+
+SEARCHED = pd.DataFrame(
+    {
+        "param_C": [0.1, 1.0, 10.0],
+        "params": ["{'C': 0.1}", "{'C': 1.0}", "{'C': 10.0}"],
+        "split0_test_score": [0.71, 0.74, 0.72],
+        "split1_test_score": [0.70, 0.75, 0.73],
+        "mean_test_score": [0.705, 0.745, 0.725],
+    }
+)
+
+
+def test_a_grid_search_of_scikit_learn_is_no_sample():
+    with refuses("param_C", "trials of a search"):
+        Results.from_frame(SEARCHED)
+    counted = LONG.assign(param_count=np.tile([11, 25], 30))
+    with refuses("param_count", "no role"):
+        Results.from_frame(counted)
+
+
+def test_no_standard_deviation_is_proposed_as_values():
+    rows = [
+        (m, d, 0.6 + 0.01 * k, 0.0) for k, (m, d) in enumerate((m, d) for m in "ab" for d in "xyz")
+    ]
+    table = pd.DataFrame(rows, columns=["system", "dataset", "mean", "stddev"])
+    with pytest.raises(UnnamedRoles) as error:
+        Results.from_frame(table)
+    assert "--value stddev" not in str(error.value).splitlines()[-1]
+
+
+def test_no_pattern_of_folders_is_proposed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, value in (("a", 0.6), ("b", 0.7)):
+        (tmp_path / name).mkdir()
+        scores = {"mmlu": {"score": value}, "boolq": {"score": value + 0.01}}
+        (tmp_path / name / "results.json").write_text(json.dumps({"results": scores}))
+    with pytest.raises(UnnamedRoles) as error:
+        Results.read(["a", "b"])
+    assert "{method}" not in str(error.value)
+
+
+def test_values_inside_of_what_was_left_out_are_named(tmp_path):
+    rows = [{"task": "few-shot", "datasets": [{"sota": {"rows": []}}]}]
+    (tmp_path / "r.json").write_text(json.dumps(rows))
+    with refuses("no column is named as values", "not read.*datasets"):
+        Results.read(tmp_path / "r.json")

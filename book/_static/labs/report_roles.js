@@ -256,7 +256,7 @@
         throw new Refusal(`${name}: ${column} has ${distinctOf(values).length} values: a training curve, whose steps are no independent sample. Keep the final test `
           + "of each training, with several seeds, tasks or data sets; if each step is a test task of its own, choose task for this column");
       }
-      if (sets.TRIALS.has(plain) || column.startsWith("params_")) {
+      if (sets.TRIALS.has(plain) || column.startsWith("params_") || (column.startsWith("param_") && table.names.includes("params"))) {
         throw new Refusal(`${name}: ${column} numbers the trials of a search: they are no sample, and the best of them is too high. Bring the chosen setting on `
           + "several seeds, tasks or data sets");
       }

@@ -238,7 +238,8 @@ def with_units(
     place = ", ".join(f"{key} {first[key]}" for key in keys)
     count = int((rows[keys] == first[keys]).all(axis=1).sum())
     left = [c for c, why in roles.ignored.items() if why not in ("constant", "an index", "±")]
-    if not {*UNIT_KEYS} & {*keys}:
+    are_mostly_single = rows[keys].value_counts(dropna=False).median() == 1
+    if not {*UNIT_KEYS} & {*keys} and not are_mostly_single:
         raise Unassigned(
             f"{first['method']} has {count:,} rows, and nothing says what a row is: rows='task', or "
             "item, class, seed, run, fold, dataset, where row k is the same for all methods",

@@ -15,14 +15,19 @@ import ast
 import atexit
 import builtins
 import html
+import json
 import logging
 import re
+import shlex
 from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from fslcore import catalogue
+from fslcore.cli.faults import with_arguments
 from fslcore.errors import InputError, check_unique, choice, either, quoted, shown, suggestion
 from fslcore.paths import replace_file, scratch
 
@@ -401,10 +406,58 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
 
 
 def _advice(name: str, message: str) -> str:
-    """An error with the option that it advises as a parameter of the notebook, or without it if there is none."""
-    if any(p.name == "skip_small_classes" for p in parameters(name)):
+    """An error with the options that it advises as parameters of the notebook, or without them if there are none."""
+    types = {p.name: p.type for p in parameters(name)}
+    message = with_arguments(message, partial(_as_parameter, types))
+    message += _proposal_as_parameters(types, message)
+    if "skip_small_classes" in types:
         return message.replace("skip_small_classes=True", "-p skip_small_classes true")
     return message.replace(", or skip small classes: skip_small_classes=True", "")
+
+
+def _as_parameter(types: dict[str, str], name: str, words: list[str]) -> str | None:
+    """``-p rows task`` for an argument and its words; None if it is no parameter of the notebook."""
+    if name not in types:
+        return None
+    value = " ".join(words) or "true"
+    if types[name] == "str":
+        value = _yaml_text(value)
+    elif types[name].startswith("list"):
+        value = f"[{', '.join(map(_yaml_text, words))}]"
+    return f"-p {name} {shlex.quote(value)}"
+
+
+def _yaml_text(text: str) -> str:
+    """A text as YAML reads it inside a list: in double quotes if it means something else without."""
+    import yaml
+
+    dumped = yaml.safe_dump([text], default_flow_style=True, width=inf, allow_unicode=True)
+    return text if dumped == f"[{text}]\n" else json.dumps(text, ensure_ascii=False)
+
+
+def _proposal_as_parameters(types: dict[str, str], message: str) -> str:
+    """A line with the options of the command that a message proposes as parameters of the notebook."""
+    commands = [line for line in message.splitlines() if line.startswith("  fslcore report ")]
+    if not commands:
+        return ""
+    options: dict[str, list[str]] = {}
+    for word in shlex.split(commands[-1]):
+        if word.startswith("--"):
+            option = word
+            options[option] = []
+        elif options:
+            options[option].append(word)
+    stated, others = [], []
+    for option, words in options.items():
+        parameter = _as_parameter(types, option[2:].replace("-", "_"), words)
+        if parameter is None:
+            others.append(option)
+        else:
+            stated.append(parameter)
+    line = f"\nHere as {' '.join(stated)}" if stated else ""
+    if others:
+        line += f"\nThe command alone has {', '.join(others)}"
+    return line
 
 
 def _engine(name: str, progress: bool) -> type:

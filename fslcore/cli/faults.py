@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+from collections.abc import Callable
 
 from ..errors import InputError, missing
 
@@ -38,23 +39,47 @@ def with_options(text: str) -> str:
     """A message of the library with options of the command in place of arguments."""
     for argument, option in OPTION_OF_ARGUMENT.items():
         text = text.replace(argument, option)
-    return _ARGUMENT.sub(_as_option, text)
+    return with_arguments(text, _as_option)
 
 
-def _as_option(argument: re.Match[str]) -> str:
-    """``by=['dataset']`` as ``--by dataset``, ``unit={'fold': 'run'}`` as ``--unit fold=run``."""
-    name, text = argument.groups()
-    try:
-        value = text if text.isupper() else ast.literal_eval(text)
-    except (SyntaxError, ValueError):  # not written by the library
-        return argument[0]
+def _as_option(name: str, words: list[str]) -> str:
+    """``by`` with the word dataset as ``--by dataset``."""
+    return " ".join([f"--{name.replace('_', '-')}", *map(shlex.quote, words)])
+
+
+def with_arguments(text: str, form: Callable[[str, list[str]], str | None]) -> str:
+    """A message with the arguments of a report that it states, such as ``by=['dataset']``, in
+    another form.
+
+    Parameters
+    ----------
+    form : function
+        From an argument's name and its words, as the command takes them (``unit={'fold': 'run'}``
+        has the word fold=run, and True none), to what replaces it; None leaves it as it is.
+    """
+
+    def replacement(argument: re.Match[str]) -> str:
+        name, value = argument.groups()
+        try:
+            words = _words(value if value.isupper() else ast.literal_eval(value))
+        except (SyntaxError, ValueError):  # not written by the library
+            return argument[0]
+        return form(name, words) or argument[0]
+
+    return _ARGUMENT.sub(replacement, text)
+
+
+def _words(value: object) -> list[str]:
+    """A value as the words of an option."""
+    if value is True:
+        return []
     if isinstance(value, dict):
         lists = {key: item for key, item in value.items() if isinstance(item, list)}
         words = [word for key, item in lists.items() for word in (key, *item)]
         words += [f"{key}={item}" for key, item in value.items() if key not in lists]
     else:
-        words = value if isinstance(value, list) else [] if value is True else [value]
-    return " ".join([f"--{name.replace('_', '-')}", *(shlex.quote(str(word)) for word in words)])
+        words = value if isinstance(value, list) else [value]
+    return [str(word) for word in words]
 
 
 def message(error: BaseException, extra: str) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -94,6 +95,58 @@ def test_columns_without_a_role_are_refused_in_a_chapter_and_no_fault(tmp_path):
     with pytest.raises(InputError, match="ours.*baseline"):
         notebooks.run("your-results", {"results": [str(path)]}, tmp_path / "out.ipynb")
     assert not (tmp_path / "out.ipynb").exists()
+
+
+@pytest.mark.parametrize(
+    "stated, parameter",
+    [
+        ("rows='task'", "-p rows task"),
+        ("lower_is_better=True", "-p lower_is_better true"),
+        ("columns={'seed': ['0', 'a b']}", """-p columns '[seed, "0", a b]'"""),
+        ("where=['method!=ours']", "-p where '[method!=ours]'"),
+        ("decimal=','", """-p decimal '","'"""),
+        ("reference=NAME", "-p reference NAME"),
+        ("by=['dataset']", None),  # no parameter of the chapter
+        ("runs/seed=3", None),
+    ],
+)
+def test_a_refusal_in_a_chapter_names_its_parameters(stated, parameter):
+    expected = parameter or stated
+    assert notebooks._advice("your-results", f"say {stated}, or ({stated})") == (
+        f"say {expected}, or ({expected})"
+    )
+    if parameter and "NAME" not in parameter:
+        _, name, text = shlex.split(parameter)
+        value = notebooks.value(name, text)
+        assert notebooks.check("your-results", {name: value}) == {name: value}
+
+
+@pytest.mark.parametrize(
+    "options, line",
+    [
+        (
+            "--columns dataset 'A b' --pm ci --rows task",
+            "Here as -p columns '[dataset, A b]' -p rows task\nThe command alone has --pm",
+        ),
+        ("--common --methods ours", "Here as -p common true -p methods '[ours]'"),
+        ("--by fold", "The command alone has --by"),
+    ],
+)
+def test_a_command_proposed_in_a_chapter_becomes_parameters(options, line):
+    message = f"no role. If this is meant, type:\n  fslcore report a.csv {options}"
+    assert notebooks._advice("your-results", message) == f"{message}\n{line}"
+
+
+@pytest.mark.slow
+def test_what_a_refusal_in_a_chapter_names_is_read(tmp_path):
+    path = tmp_path / "results.csv"
+    path.write_text("CUB,Cars,method\n50.5,40.5,ours\n51.5,42,ours\n49,39,base\n48,40.5,base\n")
+    out = tmp_path / "out.ipynb"
+    parameters = {"results": [str(path)], "columns": ["dataset", "CUB", "Cars"]}
+    with pytest.raises(InputError, match=r"Here as .*-p rows task"):
+        notebooks.run("your-results", parameters, out)
+    notebooks.run("your-results", {**parameters, "rows": "task"}, out)
+    assert out.exists()
 
 
 def test_a_source_of_captions_may_name_a_rule_for_compounds():

@@ -13,7 +13,7 @@ from .model import PERCENT, SETTINGS, UNIT_KEYS, Measurements, Shape, Table
 from .options import Options
 from .roles import Roles, Unassigned
 from .tables import COMMENTS
-from .vocabulary import ANSWERS, METRICS, is_accuracy, is_summary, plain_name
+from .vocabulary import ANSWERS, METRICS, is_accuracy, is_summary, plain_name, words_of
 
 FEW_VALUES = 4  # different values of a block that may come again by chance
 COUNT_KEYS = ("ways", "shots", "queries")
@@ -149,7 +149,11 @@ def scaled(
             "Whole numbers are read as percent; if they count right answers, say --out-of N."
         )
     rows["accuracy"] *= PERCENT / full_score
-    return rows, True, "accuracy in percent"
+    is_named = measure or any(words_of(column) & {"acc", "accuracy"} for column in roles.wide)
+    is_said = options.higher_is_better or options.out_of is not None
+    is_assumed = not (is_named or is_said or values.isin([0.0, 1.0]).all())
+    assumption = " (assumed, as no name says so)" if is_assumed else ""
+    return rows, True, f"accuracy in percent{assumption}"
 
 
 def measure_of(roles: Roles, options: Options) -> str | None:

@@ -51,6 +51,15 @@ def test_tasks_by_methods():
         assert words in report_on(table, sampling=sampling).applies[0]
 
 
+def test_a_measure_that_nothing_names_is_said_to_be_assumed():
+    table = pd.DataFrame(accuracies(70, 66), ["ours", "theirs"]).T
+    assumed = "accuracy in percent (assumed, as no name says so)"
+    assert assumed in reading(report_on(table))
+    for stated in ({"higher_is_better": True}, {"out_of": 100.0}):
+        assert "accuracy in percent." in reading(report_on(table, **stated))
+    assert "accuracy in percent." in reading(report_on(table.add_suffix("_acc")))
+
+
 def test_other_tasks_in_each_seed_are_one_sample_of_tasks():
     results = report_on(seeded(first_task_of_seed=40))
     assert results.shape is Shape.TASKS_IN_DRAWS and set(results.methods["n"]) == {120}

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const labs = window.fslLabs, report = labs.compute.report, { DECLARED, SETTINGS, PLUS_MINUS, Refusal, Unassigned, sets } = report;
-  const { plainName, roleOf, isAccuracy, isSummary, textOf, isValue, visible, chosenRows, rolesOf, isLowerBetter, noOptions } = report;
+  const { plainName, roleOf, wordsOf, meets, isAccuracy, isSummary, textOf, isValue, visible, chosenRows, rolesOf, isLowerBetter, noOptions } = report;
 
   const UNIT_KEYS = ["task", "item", "class"], COUNT_KEYS = ["ways", "shots", "queries"];
   const SAMPLE_KEYS = ["seed", "draw", "run", "fold", "support"];
@@ -95,7 +95,9 @@
     if (full === 1 && !values.every(value => value === 0 || value === 1)) notes.push("Values from 0 to 1 are read as shares.");
     if (whole && high > 1 && options.out_of === null) notes.push("Whole numbers are read as percent; if they count right answers, say --out-of N.");
     multiply(100 / full);
-    return { percent: true, measure: "accuracy in percent" };
+    const isNamed = measure !== null || [...roles.wide.keys()].some(column => meets(wordsOf(column), new Set(["acc", "accuracy"])));
+    const isSaid = options.higher_is_better || options.out_of !== null, isAssumed = !(isNamed || isSaid || values.every(value => value === 0 || value === 1));
+    return { percent: true, measure: `accuracy in percent${isAssumed ? " (assumed, as no name says so)" : ""}` };
   }
 
   /** Refuse values of which some are shares and others percent. */

@@ -8,25 +8,24 @@ import numpy as np
 import pandas as pd
 
 from . import words
+from .conclusions import Conclusions
 from .numbers import MINUS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from .results import Results
-
 INK, BLUE, ORANGE, GREY = "#222222", "#0072b2", "#b34700", "#777777"
 MOST_ROWS = 40  # of a forest plot
 MATRIX_FROM = 9  # methods; from here on all pairs are a picture
 
 
-def panels(results: Results) -> list[str]:
+def panels(results: Conclusions) -> list[str]:
     """The names of the panels: means, and differences where there are any."""
     return [*PANELS] if len(results.pairs) else ["means"]
 
 
-def draw(results: Results, names: list[str] | None = None) -> Figure:
+def draw(results: Conclusions, names: list[str] | None = None) -> Figure:
     """All panels beside each other, or the named ones alone."""
     from matplotlib.figure import Figure
 
@@ -41,7 +40,7 @@ def draw(results: Results, names: list[str] | None = None) -> Figure:
     return figure
 
 
-def draw_means(axes: Axes, results: Results) -> None:
+def draw_means(axes: Axes, results: Conclusions) -> None:
     """Means by target, the best on top, with bars that agree with the differences."""
     methods = narrowest_first(words.bars(results))
     is_best = methods.groupby(["place", "target"]).cumcount() == 0
@@ -54,7 +53,7 @@ def draw_means(axes: Axes, results: Results) -> None:
     axes.set_title(title, fontsize=10)
 
 
-def draw_differences(axes: Axes, results: Results) -> None:
+def draw_differences(axes: Axes, results: Conclusions) -> None:
     """Differences with their intervals and verdicts; significant ones are filled."""
     pairs = narrowest_first(words.decided_first(words.chosen_pairs(results)))
     names = pairs["a"].map(shortened) + f"\n{MINUS} " + pairs["b"].map(shortened)
@@ -76,7 +75,7 @@ def draw_differences(axes: Axes, results: Results) -> None:
     axes.set_title("Differences (filled: significant)", fontsize=10)
 
 
-def direction(results: Results) -> str:
+def direction(results: Conclusions) -> str:
     """Said at an axis of a measure of which lower values are better."""
     return " (lower is better)" if results.lower_is_better else ""
 

@@ -19,20 +19,18 @@ from ..errors import InputError
 from ..stats import Target
 from ..stats.crossed import CrossedIntervals
 from ..stats.targets import ITEM_TARGETS
-from .analysis import (
-    NEW_ITEMS,
-    NEW_ITEMS_OF_CLASSES,
+from .applies import NEW_ITEMS, NEW_ITEMS_OF_CLASSES
+from .designs import analyse_outcomes, analyse_tasks
+from .model import PERCENT, UNIT_KEYS
+from .samples import (
     Place,
     Sample,
     add_variance_units,
-    analyse_outcomes,
-    analyse_tasks,
     named_intervals,
     plural,
     sample_of_grid,
     sample_of_intervals,
 )
-from .model import PERCENT, UNIT_KEYS
 from .shapes import averaged
 
 MULTIPLES = (2, 10)  # times as many supports, or items, as there are

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from .analysis import CLOSED, OPEN, UNKNOWN
+from .applies import CLOSED, OPEN, UNKNOWN
+from .conclusions import Conclusions
 from .model import Shape
 from .proposal import command
-
-if TYPE_CHECKING:
-    from .results import Results
 
 WITH_MARGIN = (
     Shape.TASKS,
@@ -32,7 +29,7 @@ class Step:
     purpose: str
 
 
-def next_steps(results: Results) -> list[Step]:
+def next_steps(results: Conclusions) -> list[Step]:
     """What to do next, the most useful first."""
     report = command(results.files, results.options)
     steps = []
@@ -72,7 +69,7 @@ def next_steps(results: Results) -> list[Step]:
     return steps
 
 
-def compared_figures(results: Results) -> str:
+def compared_figures(results: Conclusions) -> str:
     """The command that compares the first two printed figures."""
     pair = results.pairs.iloc[0]
     here = results.methods[results.methods["place"] == pair["place"]].set_index("method")

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
 import pandas as pd
 
 from .. import stats
 from ..stats.across_datasets import decisive_datasets, nearly_all_are_one, signed_rank_p_value
 from .options import Options
-
-if TYPE_CHECKING:
-    from .analysis import Place
-
-
-def paired(columns: pd.DataFrame) -> np.ndarray:
-    """The differences of two columns, the first minus the second, without errors of rounding."""
-    return stats.paired_differences(*columns.to_numpy().T)
+from .samples import Place, paired
 
 
 def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:

@@ -17,12 +17,12 @@ from .. import __version__
 from ..errors import visible
 from ..paths import check_output, replace_file
 from . import figure, words
+from .conclusions import Conclusions
+from .next_steps import next_steps
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from matplotlib.figure import Figure
-
-    from .results import Results
 
 MOST_ROWS = 200  # of a table on the page
 ENDINGS = ("pdf", "png", "svg")
@@ -40,19 +40,19 @@ def template() -> Template:
     return Environment(loader=loader, autoescape=True).get_template("page.html.j2")
 
 
-def write(results: Results, path: Path, title: str) -> None:
+def write(results: Conclusions, path: Path, title: str) -> None:
     """Write the page."""
     check_output(path, inputs=results.inputs)
     text = html(results, visible(title))
     replace_file(path, lambda part: part.write_text(text, "utf-8"))
 
 
-def html(results: Results, title: str | None = None) -> str:
+def html(results: Conclusions, title: str | None = None) -> str:
     """The page; without a title what stands in it, to be shown in a notebook."""
     return template().render(title=title, whole_page=title is not None, **content(results))
 
 
-def content(results: Results) -> dict[str, object]:
+def content(results: Conclusions) -> dict[str, object]:
     """What the template shows beside the attributes of the results."""
     picture = figure.draw(results)
     methods = words.method_table(results)
@@ -71,11 +71,12 @@ def content(results: Results) -> dict[str, object]:
         "methods": methods,
         "most_rows": MOST_ROWS,
         "matrices": matrices(results),
+        "steps": next_steps(results),
         "version": __version__,
     }
 
 
-def matrices(results: Results) -> dict[str, str]:
+def matrices(results: Conclusions) -> dict[str, str]:
     """By place, all pairs as a picture, where there are many methods."""
     pictures: dict[str, str] = {}
     pairs_of_place = dict(iter(results.pairs.groupby(["place", "target"])))
@@ -126,7 +127,7 @@ def markdown(table: pd.DataFrame) -> str:
     )
 
 
-def write_tables(results: Results, folder: Path) -> list[Path]:
+def write_tables(results: Conclusions, folder: Path) -> list[Path]:
     """`Results.write_tables`."""
     tables = {
         "methods": words.method_table(results),
@@ -165,7 +166,7 @@ def file_stems(titles: Iterable[str]) -> list[str]:
     return stems
 
 
-def write_figures(results: Results, folder: Path) -> list[Path]:
+def write_figures(results: Conclusions, folder: Path) -> list[Path]:
     """`Results.write_figures`."""
     picture = figure.draw(results)
     paths = [folder / f"report.{ending}" for ending in ENDINGS]

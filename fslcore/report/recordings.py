@@ -19,19 +19,18 @@ from ..recorder import Recording, is_recording
 from ..stats import Target, ThreeIntervals
 from ..stats.influence import Influence
 from ..stats.targets import IMAGE_TARGETS
-from .analysis import (
-    DIFFERENCE_BOUNDS,
-    FEW_UNITS,
-    PERCENT_BOUNDS,
-    Analysis,
-    Place,
-    analyse,
-    named_intervals,
-    sample_of_intervals,
-)
+from .analysis import FEW_UNITS, analyse
 from .model import PERCENT, Measurements, Shape
 from .options import Options
 from .roles import chosen_rows
+from .samples import (
+    DIFFERENCE_BOUNDS,
+    PERCENT_BOUNDS,
+    Analysis,
+    Place,
+    named_intervals,
+    sample_of_intervals,
+)
 from .shapes import check_reference
 
 # By the bytes of support and query, and how many times these came before.

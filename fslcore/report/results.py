@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,32 +12,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .. import stats
 from ..errors import InputError, choice, quoted
 from ..recorder import is_recording
-from ..stats.planning import minimum_detectable_difference, new_sample_sizes
-from ..stats.simultaneous import comparison_half_widths
 from . import analysis, page, proposal, read, recordings, shapes, terminal, words
-from .analysis import Analysis, Sample
-from .model import Measurements, Shape, Table, UnnamedRoles
+from .conclusions import Conclusions, methods_of, pairs_of
+from .model import Measurements, Table, UnnamedRoles
 from .next_steps import Step, next_steps
 from .options import Options
 from .roles import Unassigned
+from .samples import Analysis
 from .tables import typed
 
-PAIR_COLUMNS = (
-    "place target unit a b difference low high half_width p p_holm n units_better units_worse spread "
-    "test verdict detectable new_units effect_size effect"
-).split()
-METHOD_COLUMNS = "place target method mean low high half_width comparison_half_width n".split()
-POWER = 0.8
-MOST_BARS = 20  # methods; bars of more would seldom agree with all of their pairs
-MOST_UNITS = 10**6  # beyond it a number of new tasks is no advice
-BETTER, EQUIVALENT, SAME, OPEN = "better", "equivalent", "not significantly different", "open"
 
-
-@dataclass(frozen=True)
-class Results:
+class Results(Conclusions):
     """Methods compared on the same tasks, data sets, seeds or items: by `read` or `from_frame`.
 
     Attributes
@@ -72,21 +59,9 @@ class Results:
         The files as they were given, for commands that read them again.
     inputs : tuple of str
         The files that were read, which no output may replace.
+    level : str
+        The confidence level in words: '95 %'.
     """
-
-    shape: Shape
-    options: Options
-    percent: bool
-    methods: pd.DataFrame
-    pairs: pd.DataFrame
-    reading: tuple[str, ...]
-    applies: tuple[str, ...]
-    assumptions: tuple[str, ...]
-    cautions: tuple[str, ...]
-    lower_is_better: bool = False
-    frames: dict[str, pd.DataFrame] = field(default_factory=dict)
-    files: tuple[str, ...] = ("FILE",)
-    inputs: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: str | Path | Sequence[str | Path], **options: object) -> Results:
@@ -171,11 +146,6 @@ class Results:
             lower_is_better=measured.lower_is_better,
             frames=analysed.frames,
         )
-
-    @property
-    def level(self) -> str:
-        """The confidence level in words: '95 %'."""
-        return f"{100 * self.options.level:g} %"
 
     @cached_property
     def verdicts(self) -> pd.DataFrame:
@@ -278,114 +248,3 @@ def plain_rows(frame: pd.DataFrame) -> list[dict[str, object]]:
     """Rows of a frame as dicts; NaN and infinity, which JSON lacks, are None."""
     finite = frame.replace([np.inf, -np.inf], np.nan)
     return finite.astype(object).where(finite.notna(), None).to_dict("records")
-
-
-def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
-    """The pairs of all samples with corrected p-values and verdicts."""
-    parts = [
-        sample.pairs.assign(place=sample.place, target=sample.target, unit=sample.unit)
-        for sample in samples
-        if len(sample.pairs)
-    ]
-    if not parts:
-        return pd.DataFrame(columns=PAIR_COLUMNS)
-    pairs = pd.concat(parts, ignore_index=True)
-    alpha = 1 - options.level
-    # Each target is a question of its own; its pairs in all places are one family of tests.
-    p_of_target = pairs.groupby("target")["p"]
-    pairs["p_holm"] = p_of_target.transform(lambda p: stats.holm(p.to_numpy()))
-    pairs["verdict"] = np.where(pairs["p_holm"] < alpha, BETTER, SAME)
-    if "paired_half_width" in pairs:
-        may_decide = pairs["difference"].abs() > pairs["paired_half_width"]
-        pairs.loc[may_decide & (pairs["verdict"] == SAME), "verdict"] = OPEN
-    if options.margin is not None:
-        if "p_equivalent" not in pairs:
-            raise InputError(f"margin = {options.margin:g}; results of this kind have no such test")
-        pairs["p_equivalent"] = stats.holm(pairs["p_equivalent"].fillna(1.0).to_numpy())
-        pairs.loc[pairs["p_equivalent"] < alpha, "verdict"] = EQUIVALENT
-    levels = 1 - alpha / p_of_target.transform("size")
-    pairs["detectable"] = detectable_differences(pairs, levels)
-    needed = units_of_new_sample(pairs, levels)
-    pairs["new_units"] = needed.where(pairs["verdict"] == SAME)
-    varies = pairs["effect"].eq("") & (pairs["spread"] > 0)
-    pairs.loc[varies, "effect_size"] = (pairs["difference"] / pairs["spread"])[varies]
-    pairs.loc[varies, "effect"] = analysis.COHEN_DZ
-    return columns_first(pairs, PAIR_COLUMNS)
-
-
-def detectable_differences(pairs: pd.DataFrame, levels: pd.Series) -> list[float]:
-    """The true difference that the data of each pair show with 80 % power; NaN where it is not
-    known.
-    """
-    differences = []
-    errors = pairs["standard_error"].fillna(pairs["spread"] / np.sqrt(pairs["n"]))
-    for error, df, level in zip(errors, pairs["test_df"], levels, strict=True):
-        is_known = error > 0 and df >= 1
-        found = np.nan
-        if is_known:
-            found = minimum_detectable_difference(
-                error, df, target_power=POWER, confidence_level=level
-            )
-        differences.append(found)
-    return differences
-
-
-def units_of_new_sample(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
-    """Units of a new sample whose own paired t-test finds a difference of this size in 80 % of
-    studies.
-
-    NaN where no number is known or more than a million would be needed.
-    """
-    varies = (pairs["spread"] > 0) & (pairs["difference"] != 0)
-    effects = (pairs["difference"] / pairs["spread"])[varies].to_numpy(float)
-    df = pairs["spread_df"][varies].to_numpy(float)
-    level = levels[varies].to_numpy(float)
-    sizes = new_sample_sizes(effects, df, level, POWER, MOST_UNITS)
-    needed = pd.Series(np.nan, pairs.index)
-    needed[varies] = np.where(sizes > 0, sizes, np.nan)
-    return needed
-
-
-def columns_first(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """The frame with these columns first."""
-    return frame[[*names, *frame.columns.difference(names, sort=False)]]
-
-
-def methods_of(samples: Sequence[Sample], pairs: pd.DataFrame, options: Options) -> pd.DataFrame:
-    """The methods of all samples with the ranks that significant pairs leave them."""
-    parts = []
-    for sample in samples:
-        part = sample.methods.assign(place=sample.place, target=sample.target)
-        in_sample = (pairs["place"] == sample.place) & (pairs["target"] == sample.target)
-        part["comparison_half_width"] = bars_of(part["method"], pairs[in_sample])
-        if options.reference is None:
-            better = pd.DataFrame(False, part["method"], part["method"])
-            for pair in pairs[in_sample & (pairs["p_holm"] < 1 - options.level)].itertuples():
-                better.loc[pair.a, pair.b] = True
-            ranks = stats.rank_confidence_sets(better)
-            part["best_rank"] = ranks.best
-            part["worst_rank"] = ranks.worst
-        parts.append(part)
-    return columns_first(pd.concat(parts, ignore_index=True), METHOD_COLUMNS)
-
-
-def bars_of(methods: pd.Series, pairs: pd.DataFrame) -> np.ndarray:
-    """Half-widths of bars around the means, which overlap where the interval of a difference holds
-    0; NaN where there are none.
-    """
-    distances = np.full((len(methods), len(methods)), np.nan)
-    if pairs.empty or len(methods) > MOST_BARS:
-        return distances.diagonal()
-    widths = distances.copy()
-    towards_0 = np.where(
-        pairs["difference"] >= 0,
-        pairs["difference"] - pairs["low"],
-        pairs["high"] - pairs["difference"],
-    )
-    if not np.isfinite(towards_0).all():
-        return distances.diagonal()
-    first, second = (pd.Index(methods).get_indexer(pairs[side]) for side in ("a", "b"))
-    upper = np.minimum(first, second), np.maximum(first, second)
-    distances[upper] = pairs["difference"].abs()
-    widths[upper] = towards_0
-    return comparison_half_widths(distances, widths)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
 from . import words
+from .conclusions import Conclusions
 from .next_steps import next_steps
 from .numbers import MINUS, interval_text, signed
-
-if TYPE_CHECKING:
-    from .results import Results
 
 WIDTH = 80
 MOST_CAUTIONS = 4
@@ -23,7 +19,7 @@ BARS = "Bars overlap where a difference's interval holds 0; ± is of each mean a
 LEFT, LINE, RIGHT, MEAN, ZERO = "├─┤●│"  # an interval with its mean, and the line at 0
 
 
-def lines(results: Results) -> list[str]:
+def lines(results: Conclusions) -> list[str]:
     """`fslcore.report.Results.lines`."""
     sentences = words.answers(results)
     answer = sentences[: words.MOST_LINES]
@@ -44,7 +40,7 @@ def lines(results: Results) -> list[str]:
     return answer
 
 
-def mean_plot(results: Results) -> list[str]:
+def mean_plot(results: Conclusions) -> list[str]:
     """Methods with their intervals on one axis, beside the table of methods."""
     methods = words.bars(results).head(MOST_ROWS)
     methods = methods.assign(label=methods["method"], middle=methods["mean"])
@@ -57,7 +53,7 @@ def mean_plot(results: Results) -> list[str]:
     return [*plot, BARS] if words.has_bars(results) else plot
 
 
-def difference_plot(results: Results) -> list[str]:
+def difference_plot(results: Conclusions) -> list[str]:
     """The pairs of the verdicts on one axis with 0, and their effect sizes."""
     pairs = words.decided_first(words.chosen_pairs(results))
     digits = words.digits_of(pairs)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
 from ..stats.formatting import decimals, format_interval
-from .analysis import plural
+from .conclusions import Conclusions
 from .model import PERCENT, Shape
 from .numbers import MINUS, interval_text, signed
-
-if TYPE_CHECKING:
-    from .results import Results
+from .samples import plural
 
 MOST_LINES = 8  # of verdicts, on the first screen
 FEW_METHODS = 4  # of which all pairs are on it
@@ -48,7 +46,7 @@ def pair_names(pairs: pd.DataFrame) -> pd.Series:
     return pairs["a"] + f" {MINUS} " + pairs["b"]
 
 
-def verdict_sentence(pair: pd.Series, results: Results, digits: int) -> str:
+def verdict_sentence(pair: pd.Series, results: Conclusions, digits: int) -> str:
     """One pair in words, with its interval and p-value."""
     names, verdict, difference = f"{pair['a']} and {pair['b']}", pair["verdict"], pair["difference"]
     points = " points" if results.percent else ""
@@ -91,12 +89,12 @@ def better_units_text(pair: pd.Series) -> str:
     return f"{text} (equal on {equal})" if equal else text
 
 
-def comparisons(results: Results) -> int:
+def comparisons(results: Conclusions) -> int:
     """The number of tests that Holm's correction takes together: the most of any target."""
     return max(results.pairs["target"].value_counts(), default=0)
 
 
-def corrected_p(pair: pd.Series, results: Results) -> str:
+def corrected_p(pair: pd.Series, results: Conclusions) -> str:
     """The p-value after Holm's correction; if only the correction leaves a pair open, both."""
     if results.shape is Shape.PRINTED:
         return "paired or not"
@@ -108,7 +106,7 @@ def corrected_p(pair: pd.Series, results: Results) -> str:
     return f"{p_text(pair['p_holm'])}, Holm"
 
 
-def detectable_text(pair: pd.Series, results: Results, digits: int) -> str:
+def detectable_text(pair: pd.Series, results: Conclusions, digits: int) -> str:
     """The smallest true difference that these data would show."""
     size = pair["detectable"]
     if not size > 0 or (results.percent and size > PERCENT):
@@ -117,7 +115,7 @@ def detectable_text(pair: pd.Series, results: Results, digits: int) -> str:
     return f" These data show a true difference of {signed(size, digits)}{points} with 80 % power."
 
 
-def open_pairs(results: Results) -> pd.DataFrame:
+def open_pairs(results: Conclusions) -> pd.DataFrame:
     """The pairs for which a number of new units is known that can be had, the fewest first."""
     pairs = results.pairs
     has_number = (pairs["new_units"] > 0) & ~pairs["unit"].isin(FIXED)
@@ -129,7 +127,7 @@ def new_sample_note(pairs: pd.DataFrame) -> str:
     return TESTED_ALONE.format(" or ".join(map(plural, pairs["unit"].unique())))
 
 
-def chosen_pairs(results: Results) -> pd.DataFrame:
+def chosen_pairs(results: Conclusions) -> pd.DataFrame:
     """The pairs that the verdicts are about: with the reference; all, where these are few; or with
     the best method of each place.
     """
@@ -144,12 +142,12 @@ def chosen_pairs(results: Results) -> pd.DataFrame:
     return pairs[(pairs["a"] == reference) | (pairs["b"] == reference)]
 
 
-def has_bars(results: Results) -> bool:
+def has_bars(results: Conclusions) -> bool:
     """Whether means have bars that overlap where a difference is not significant."""
     return bool(results.methods["comparison_half_width"].notna().any())
 
 
-def bars(results: Results) -> pd.DataFrame:
+def bars(results: Conclusions) -> pd.DataFrame:
     """The methods with the ends that are drawn: of several, those of bars that overlap where the
     interval of a difference holds 0, or the mean itself where no bars do.
     """
@@ -170,7 +168,7 @@ def decided_first(pairs: pd.DataFrame) -> pd.DataFrame:
     return pairs.iloc[order]
 
 
-def verdicts(results: Results) -> pd.DataFrame:
+def verdicts(results: Conclusions) -> pd.DataFrame:
     """`Results.verdicts`."""
     chosen = decided_first(chosen_pairs(results))
     digits = digits_of(chosen)
@@ -180,12 +178,12 @@ def verdicts(results: Results) -> pd.DataFrame:
     return chosen[["place", "target", "a", "b", "verdict", "sentence"]].reset_index(drop=True)
 
 
-def answers(results: Results) -> list[str]:
+def answers(results: Conclusions) -> list[str]:
     """The verdicts, or the mean of the only method."""
-    return list(results.verdicts["sentence"]) or [single_sentence(results)]
+    return list(verdicts(results)["sentence"]) or [single_sentence(results)]
 
 
-def single_sentence(results: Results) -> str:
+def single_sentence(results: Conclusions) -> str:
     """The answer where there is one method, and nothing to compare it with."""
     row = results.methods.iloc[0]
     digits = digits_of(results.methods)
@@ -196,7 +194,7 @@ def single_sentence(results: Results) -> str:
     )
 
 
-def method_table(results: Results) -> pd.DataFrame:
+def method_table(results: Conclusions) -> pd.DataFrame:
     """Methods for reading: mean ± half-width, and the ranks that a method may have."""
     frame = results.methods
     digits = digits_of(frame)
@@ -241,7 +239,7 @@ def mean_text(row: _Mean, digits: int) -> str:
     return str(text).replace("-", MINUS)
 
 
-def pair_table(results: Results) -> pd.DataFrame:
+def pair_table(results: Conclusions) -> pd.DataFrame:
     """Pairs for reading: difference with its interval, p-values and verdict."""
     frame = results.pairs
     table = placed(frame)
@@ -276,12 +274,12 @@ def aligned(table: pd.DataFrame) -> list[str]:
     return [row.rstrip() for row in rows]
 
 
-def readings_with_options(results: Results) -> list[str]:
+def readings_with_options(results: Conclusions) -> list[str]:
     """The readings that an option could change, which a user has to see."""
     return [note for note in results.reading[1:] if "--" in note][:3]
 
 
-def paper_sentence(results: Results) -> str:
+def paper_sentence(results: Conclusions) -> str:
     """How the methods were compared, as a paper says it."""
     tests = sorted(set(results.pairs["test"]))
     unit = plural(results.pairs["unit"].iloc[0]) if len(results.pairs) else "tasks"
@@ -291,4 +289,4 @@ def paper_sentence(results: Results) -> str:
         sentence += f" Methods were compared by the {' and the '.join(tests)}"
         family = comparisons(results)
         sentence += f", with Holm's correction for {family} comparisons." if family > 1 else "."
-    return " ".join([sentence, *results.verdicts["sentence"].head(MOST_LINES)])
+    return " ".join([sentence, *verdicts(results)["sentence"].head(MOST_LINES)])

@@ -458,11 +458,12 @@ def test_a_design_of_results(tmp_path):
     place = '    if seeded and seeded[0] == "fold":'
     recipe.insert("fslcore/report/shapes.py", place, RECOGNISED)
     analysis = "fslcore/report/analysis.py"
-    recipe.insert(analysis, "def analyse_printed(", FOLDS_OF_DATASETS)
-    line = "    Shape.DATASETS_AND_FOLDS: analyse_datasets_and_folds,\n"
-    recipe.insert(analysis, "    Shape.PRINTED: analyse_printed", line)
+    designs = "fslcore/report/designs.py"
+    recipe.insert(designs, "def analyse_printed(", FOLDS_OF_DATASETS)
+    line = "    Shape.DATASETS_AND_FOLDS: designs.analyse_datasets_and_folds,\n"
+    recipe.insert(analysis, "    Shape.PRINTED: designs.analyse_printed", line)
     line = '    Shape.DATASETS_AND_FOLDS: "Verdicts apply to other data sets like these.",\n'
-    recipe.insert(analysis, "    Shape.PRINTED: (", line)
+    recipe.insert("fslcore/report/applies.py", "    Shape.PRINTED: (", line)
     place = "Shape.DATASETS, Shape.DATASETS_AND_SEEDS)"
     recipe.insert(analysis, place, "Shape.DATASETS_AND_FOLDS, ")
     recipe.insert(
@@ -473,5 +474,5 @@ def test_a_design_of_results(tmp_path):
     recipe.run("tests/site/test_labs_report.py")
     tests = ["tests/report/test_every_shape.py", "tests/report/test_shapes.py"]
     recipe.test(*tests, "-k", "folds or schema")
-    recipe.run("-m", "mypy", "--strict", "fslcore/report/analysis.py")
+    recipe.run("-m", "mypy", "--strict", designs, analysis)
     recipe.check_files()

@@ -7,7 +7,8 @@ import pytest
 from refusal import says_in_one_line
 
 from fslcore import stats
-from fslcore.report.analysis import FEW_UNITS, MOST_KURTOSIS, variance_units
+from fslcore.report.analysis import FEW_UNITS, MOST_KURTOSIS
+from fslcore.stats.rare import variance_units
 
 report_on = proposed.from_frame
 

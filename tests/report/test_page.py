@@ -3,6 +3,7 @@
 import importlib.resources
 import json
 import re
+import typing
 import unicodedata
 
 import jsonschema
@@ -12,7 +13,7 @@ import proposed
 import pytest
 from refusal import refuses
 
-from fslcore.report import page
+from fslcore.report import Shape, page
 
 report_on = proposed.from_frame
 
@@ -58,6 +59,10 @@ def test_the_page_needs_no_other_file_and_has_no_empty_section(tmp_path, case):
     for sentence in results.verdicts["sentence"]:
         assert sentence.replace("'", "&#39;").replace("<", "&lt;") in text
     assert text.index("verdicts") < text.index("<svg") < text.index("How it was read")
+
+
+def test_types_of_results_can_be_resolved():
+    assert typing.get_type_hints(type(report_on(PRINTED)).__init__)["shape"] is Shape
 
 
 def test_the_schema_of_json_refuses_texts_for_numbers():

@@ -19,6 +19,7 @@ from fslcore.errors import InputError
 from fslcore.report import (
     Results,
     analysis,
+    applies,
     numbers,
     options,
     proposal,
@@ -123,7 +124,7 @@ def script_of_columns():
     limits |= {
         name: getattr(proposal, name) for name in ("FEW_VALUES", "FEW_KINDS", "MOSTLY", "LIKE")
     }
-    applies = {str(shape): sentence for shape, sentence in analysis.APPLIES.items()}
+    sentences = {str(shape): sentence for shape, sentence in applies.APPLIES.items()}
     tables = {
         "ROLES": vocabulary.ROLE_OF,
         "UNITS": options.UNITS,
@@ -139,8 +140,8 @@ def script_of_columns():
         "PLUS_MINUS": of_javascript(numbers.PLUS_MINUS),
         "TRUTH": cells.TRUTH,
         "EMPTY_CELLS": sorted(cells.EMPTY_CELLS),
-        "APPLIES": applies | {"class": analysis.NEW_CLASSES, "item": analysis.NEW_ITEMS},
-        "SAMPLING": {"unknown": analysis.UNKNOWN, "open": analysis.OPEN, "closed": analysis.CLOSED},
+        "APPLIES": sentences | {"class": applies.NEW_CLASSES, "item": applies.NEW_ITEMS},
+        "SAMPLING": {"unknown": applies.UNKNOWN, "open": applies.OPEN, "closed": applies.CLOSED},
         "FEW_UNITS": analysis.FEW_UNITS,
         "MOST_KURTOSIS": analysis.MOST_KURTOSIS,
         "MOST_METHODS": analysis.MOST_METHODS,
@@ -531,7 +532,7 @@ def test_examples_answer_and_choices_answer_again(page, tmp_path):
     page.get_by_label("Compare").select_option(label=f"{REFERENCE} with each other method")
     page.get_by_label("How were the tasks drawn?").select_option("closed")
     assert verdicts.count() == 7 and all(REFERENCE in text for text in verdicts.all_inner_texts())
-    assert analysis.CLOSED in page.locator(".fsl-report").inner_text()
+    assert applies.CLOSED in page.locator(".fsl-report").inner_text()
     assert (
         f"--sampling closed --reference '{REFERENCE}'"
         in page.locator(".fsl-report pre").inner_text()
@@ -618,7 +619,7 @@ def test_a_wide_table_is_asked_what_a_row_is(page, tmp_path):
         tmp_path / "pasted.csv", methods=["ours", "maml", "protonet"], rows="item"
     )
     assert page.locator(".fsl-verdicts li").all_inner_texts() == list(by_file.verdicts["sentence"])
-    assert analysis.NEW_ITEMS in page.locator(".fsl-report").inner_text()
+    assert applies.NEW_ITEMS in page.locator(".fsl-report").inner_text()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,330 @@
+"""From rows to means and differences: one function per kind of sample."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from .. import stats
+from ..errors import InputError
+from ..stats import Interval, Target
+from ..stats.intervals import Bounds
+from ..stats.proportions import PairedProportions, wilson_interval
+from ..stats.task_intervals import stratified_interval
+from . import over_datasets
+from .model import PERCENT
+from .samples import (
+    COHEN_G,
+    PERCENT_BOUNDS,
+    Place,
+    Sample,
+    add_better_units,
+    add_variance_units,
+    named_intervals,
+    paired,
+    plural,
+    sample_of,
+    sample_of_grid,
+    sample_of_intervals,
+)
+
+FEW_DISCORDANT = 10  # items that two methods answer differently
+AGREEMENT = 0.95  # correlation of methods on the same tasks, at most; `fslcore.stats.published`
+
+
+def analyse_tasks(place: Place) -> list[Sample]:
+    """Methods on tasks, paired where they have the same tasks."""
+    units, options, analysis = plural(place.unit), place.options, place.analysis
+    grid = place.grid(place.unit)
+    shared = grid.dropna()
+    if len(shared) < len(grid):
+        if options.common and len(shared) < 2:
+            raise InputError(f"common=True: no two {units} are shared by all methods{place}")
+        if options.common:
+            analysis.assumptions.append(
+                f"Only the {len(shared):,} {units} that all methods share are used."
+            )
+            grid = shared
+        else:
+            way_out = f"Run all methods on the same {units} for shorter intervals."
+            if len(shared) > 1:
+                way_out = f"{len(shared):,} {units} are shared by all: --common compares on these."
+            analysis.cautions.append(
+                f"Methods have different {units}, so their differences are unpaired (Welch): what "
+                f"makes {units} hard for all methods does not cancel. {way_out}"
+            )
+    elif grid.shape[1] > 1 and options.reference is None and not options.lower_is_better:
+        add_winner(place, grid)
+    return [sample_of_grid(place, grid, place.unit)]
+
+
+def add_winner(place: Place, grid: pd.DataFrame) -> None:
+    """What the highest mean is worth, given that it was chosen on the same tasks."""
+    level = place.options.level
+    try:
+        winner = stats.winner_interval(
+            grid.to_numpy().T, confidence_level=level, bounds=PERCENT_BOUNDS
+        )
+    except InputError:  # too few tasks
+        return
+    row = {
+        "method": grid.columns[winner.method],
+        "mean": winner.observed.estimate,
+        "corrected": winner.corrected.estimate,
+        "low": winner.corrected.low,
+        "high": winner.corrected.high,
+    }
+    title = f"the highest mean, corrected for its choice{place}"
+    place.analysis.frames[title] = pd.DataFrame([row])
+
+
+def analyse_draws(place: Place) -> list[Sample]:
+    """Tasks in several draws, as one sample that is stratified by draw."""
+    unit = place.unit
+    draw = next(key for key in ("draw", "seed", "run") if key in place.rows)
+    grid = place.grid(draw, unit)
+    if grid.isna().to_numpy().any():
+        return [sample_of_grid(place, grid, unit)]
+    draws = grid.index.get_level_values(0).to_numpy()
+    level = place.options.level
+    intervals = {
+        name: stratified_interval(grid[name], draws, level, bounds=place.bounds) for name in grid
+    }
+
+    def difference(first: str, second: str) -> Interval:
+        differences = paired(grid[[first, second]])
+        return stratified_interval(differences, draws, level, bounds=place.difference_bounds)
+
+    place.analysis.assumptions.append(
+        f"Variances are taken within each of {len(set(draws))} draws."
+    )
+    sample = sample_of(place, intervals, difference, unit, "paired t-test, stratified by draw")
+    add_variance_units(sample, grid - grid.groupby(draws).transform("mean"))
+    return [sample]
+
+
+def analyse_runs(place: Place) -> list[Sample]:
+    """Training runs on tasks: both vary (`fslcore.stats.new_run_interval`)."""
+    run = "run" if "run" in place.rows else "seed"
+    place = with_several_runs(place, run)
+    values = crossed_runs(place, run)
+    if not values:
+        return means_of_runs(place, run)
+    level = place.options.level
+    intervals = {
+        name: stats.new_run_interval(runs, confidence_level=level, bounds=place.bounds).interval
+        for name, runs in values.items()
+    }
+
+    def difference(first: str, second: str) -> Interval:
+        bounds = place.difference_bounds
+        return stats.new_run_interval(
+            values[first], values[second], confidence_level=level, bounds=bounds
+        ).interval
+
+    sample = sample_of(place, intervals, difference, run, "t-test over runs and tasks")
+    sample.pairs["spread"] = np.nan  # more tasks alone do not settle what runs leave open
+    sample.methods["n"] = [len(values[name]) for name in sample.methods["method"]]
+    place.analysis.assumptions.append("Runs and tasks both vary; their variances add up.")
+    return [sample]
+
+
+def with_several_runs(place: Place, run: str) -> Place:
+    """The place without methods of one run, unless all have one or the reference has."""
+    counts = place.rows.groupby("method", sort=False)[run].nunique()
+    single = list(counts.index[counts < 2])
+    if len(single) in (0, len(counts)) or place.options.reference in single:
+        return place
+    place.analysis.cautions.append(
+        f"Left out: {', '.join(single)}: one {run} shows nothing of other {plural(run)}."
+    )
+    return replace(place, rows=place.rows[~place.rows["method"].isin(single)])
+
+
+def crossed_runs(place: Place, run: str) -> dict[str, np.ndarray]:
+    """By method its (R, T) values, if all runs of all methods have the same tasks; else empty."""
+    values: dict[str, np.ndarray] = {}
+    tasks: set[object] = set()
+    for name, part in place.rows.groupby("method", sort=False):
+        grid = part.pivot_table("accuracy", run, place.unit, sort=False)
+        tasks = tasks or set(grid)
+        if len(grid) < 2 or grid.isna().to_numpy().any() or set(grid) != tasks:
+            return {}
+        values[name] = grid[sorted(tasks, key=str)].to_numpy()
+    return values
+
+
+def means_of_runs(place: Place, run: str) -> list[Sample]:
+    """Means of runs, where runs have different tasks."""
+    means = place.grid(run)
+    single = means.count().idxmin()
+    if means[single].count() < 2:
+        raise InputError(
+            f"{single} has one {run}{place}, and nothing is known of other {plural(run)}; bring "
+            f"more, or leave it out (where={[f'method!={single}']}), or say seed='tasks' if seeds number "
+            "draws of tasks"
+        )
+    place.analysis.assumptions.append(
+        f"The {plural(run)} have different tasks: the mean of each {run} is one measurement."
+    )
+    return [sample_of_grid(place, means, run, shared_only=True)]
+
+
+def analyse_datasets(place: Place) -> list[Sample]:
+    """One mean per data set and method: data sets are the sample; ranks beside the differences.
+
+    Means over seeds, where there are several.
+    """
+    grid = place.grid("dataset")
+    sample = sample_of_grid(place, grid, "data set", shared_only=True)
+    if len(sample.pairs):
+        title = f"signed-rank test over data sets{place}"
+        place.analysis.frames[title] = over_datasets.signed_rank_frame(sample.pairs, grid)
+    over_datasets.add_decisive_datasets(place, sample.pairs, grid)
+    over_datasets.add_equal_differences(place, sample.pairs, grid)
+    complete = grid.dropna()
+    if len(complete) < len(grid):
+        place.analysis.cautions.append(
+            "Some methods lack data sets: each pair is compared on those that both have."
+        )
+    if len(complete) > 1 and grid.shape[1] > 2:
+        ranks = over_datasets.rank_frame(complete, place.options)
+        place.analysis.frames[f"ranks over data sets{place}"] = ranks
+    return [sample]
+
+
+def analyse_seeds(place: Place) -> list[Sample]:
+    """One mean per seed and method, paired over seeds where the seeds are the same."""
+    rows = place.rows
+    key = "seed" if "seed" in rows and rows["seed"].nunique() > 1 else "run"
+    return [sample_of_grid(place, place.grid(key), key)]
+
+
+def analyse_folds(place: Place) -> list[Sample]:
+    """One mean per fold and method; variances are enlarged, as folds share their training data
+    (Nadeau and Bengio, 2003): by 1 + k / (k - 1) for k folds.
+    """
+    grid = place.grid("fold").dropna()
+    if len(grid) < 2:
+        raise InputError(f"fewer than two folds are shared by all methods{place}")
+    factor = float(np.sqrt(1 + len(grid) / (len(grid) - 1)))
+    level = place.options.level
+
+    def corrected(values: np.ndarray, bounds: Bounds) -> Interval:
+        interval = stats.open_task_interval(values, level, bounds=bounds)
+        return replace(interval, half_width=interval.half_width * factor)
+
+    intervals = {name: corrected(grid[name].to_numpy(), place.bounds) for name in grid}
+
+    def difference(first: str, second: str) -> Interval:
+        return corrected(paired(grid[[first, second]]), place.difference_bounds)
+
+    sample = sample_of(place, intervals, difference, "fold", "corrected resampled t-test")
+    add_better_units(sample.pairs, grid, place.options)
+    sample.pairs["spread"] = np.nan  # more folds are no new data
+    return [sample]
+
+
+def analyse_datasets_and_seeds(place: Place) -> list[Sample]:
+    """Over data sets, on means over seeds; and within each data set over its seeds."""
+    samples = analyse_datasets(replace(place, name=f"over data sets{place}"))
+    for dataset, part in place.rows.groupby("dataset", sort=False):
+        if part.groupby("method").size().min() > 1:
+            name = f"{dataset}, {place.name}" if place.name else str(dataset)
+            samples += analyse_seeds(replace(place, name=name, rows=part))
+    return samples
+
+
+def analyse_printed(place: Place) -> list[Sample]:
+    """Means with a printed ±: the best and the worst that pairing could do."""
+    level = place.options.level
+    intervals = {
+        row.method: printed_interval(row.accuracy, row.half_width, level)
+        for row in place.rows.itertuples()
+    }
+
+    def worst_difference(first: str, second: str) -> Interval:
+        a, b = intervals[first], intervals[second]
+        half_width = np.hypot(a.half_width, b.half_width)
+        return printed_interval(a.estimate - b.estimate, half_width, level)
+
+    sample = sample_of(place, intervals, worst_difference, "task", "unpaired z-test")
+    cut_at_bounds(sample.methods, place.bounds)
+    cut_at_bounds(sample.pairs, place.difference_bounds)
+    pairs = sample.pairs
+    if len(pairs):
+        widths = sample.methods.set_index("method")["half_width"]
+        a, b = pairs["a"].map(widths), pairs["b"].map(widths)
+        # Of methods that agree on tasks as much as is usual.
+        pairs["paired_half_width"] = np.sqrt(a**2 + b**2 - 2 * AGREEMENT * a * b)
+        pairs[["spread", "standard_error"]] = np.nan
+    return [sample]
+
+
+def cut_at_bounds(frame: pd.DataFrame, bounds: Bounds) -> None:
+    """Cut the ends of printed intervals at the bounds: 99.5 ± 0.8 is no share above 100."""
+    if bounds is not None and len(frame):
+        frame[["low", "high"]] = frame[["low", "high"]].clip(*bounds)
+
+
+def printed_interval(mean: float, half_width: float, level: float) -> Interval:
+    """A printed mean with its ±, which is normal."""
+    return Interval(float(mean), float(half_width), level, 0, Target.NEW_TASKS)
+
+
+def analyse_outcomes(place: Place) -> list[Sample]:
+    """Right and wrong answers: Wilson's interval, and paired proportions (McNemar, Tango)."""
+    grid = place.grid(place.unit)
+    if grid.isna().to_numpy().any():
+        return analyse_tasks(place)
+    answers = grid > 0
+    level = place.options.level
+    tests: dict[tuple[str, ...], PairedProportions] = {}
+
+    def difference(first: str, second: str) -> Interval:
+        tests[first, second] = stats.mcnemar(answers[first], answers[second], level)
+        return tests[first, second].interval
+
+    shares = named_intervals(
+        answers.mean(),
+        place.options,
+        lambda name: wilson_interval(answers[name], level),
+        difference,
+    )
+    p_values = {pair: test.p_value for pair, test in tests.items()}
+    sample = sample_of_intervals(shares, place, place.unit, "McNemar's test", p_values=p_values)
+    sample.methods[["mean", "low", "high", "half_width"]] *= PERCENT
+    if tests:
+        sample.pairs[["difference", "low", "high", "half_width"]] *= PERCENT
+        sample.pairs["spread"] = [(grid[a] - grid[b]).std() for a, b in tests]
+        # The variance is nearly the share of discordant items, a Poisson number over N.
+        sample.pairs["spread_df"] = [2 * sum(test.discordant) for test in tests.values()]
+        discordant = np.array([test.discordant for test in tests.values()])
+        add_discordant(sample.pairs, discordant, place)
+    return [sample]
+
+
+def add_discordant(pairs: pd.DataFrame, discordant: np.ndarray, place: Place) -> None:
+    """Add Cohen's g, and say where few items distinguish two methods.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+    discordant : (pairs, 2) integers
+        Items that only one of the two answers rightly.
+    place : Place
+    """
+    counts = discordant.sum(axis=1)
+    differ = counts > 0
+    pairs.loc[differ, "effect_size"] = discordant.max(axis=1)[differ] / counts[differ] - 0.5
+    pairs.loc[differ, "effect"] = COHEN_G
+    few = np.flatnonzero(differ & (counts < FEW_DISCORDANT))
+    if len(few):
+        pair, count = pairs.iloc[few[0]], counts[few[0]]
+        others = f", and {len(few) - 1} other pairs few" if len(few) > 1 else ""
+        place.analysis.cautions.append(
+            f"{pair['a']} and {pair['b']} answer {count} of {pair['n']:,} {plural(place.unit)} "
+            f"differently{others}{place}: one answer more or less can change the verdict."
+        )

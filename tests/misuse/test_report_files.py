@@ -182,11 +182,11 @@ LAYOUTS = [  # in r.csv
         per_task("x,y", lambda i, a, b: (100 * a, b)),
         "y & shares and percent",
     ),
-    row("two settings that overlap", constant("ways", 5) + "10,0,0.7,0.6\n", "1 task"),
+    row("two settings that overlap", constant("ways", 5) + "10,0,0.7,0.6\n", "2 tasks & got 1"),
     *(row(f"ways of {v or 'nothing'}", constant("ways", v), means()) for v in ("five", "")),
     row("a cell failed", cell("failed"), "base & 6"),
     row("a cell -0.1", cell("-0.1"), "-0.1 & --out-of"),
-    *(row(f"a cell {text}", cell(text), "r.csv & infinite") for text in ("-inf", "1e400")),
+    *(row(f"a cell {text}", cell(text), "r.csv & infinity") for text in ("-inf", "1e400")),
     *(row(f"a cell {text or 'empty'}", cell(text), counted(40, 39)) for text in ("n/a", "")),
     row("a cell 1,5", cell("1,5"), "row 6 & 1,5"),  # a comma makes two cells of it
 ]

@@ -365,6 +365,15 @@ def test_only_pages_with_formulas_load_mathjax():
         assert weight.without_mathjax(page + formula) == page + formula
 
 
+def test_drawings_lose_their_indents_and_texts_keep_their_spaces(tmp_path):
+    (tmp_path / "_images").mkdir()
+    drawing = tmp_path / "_images" / "a.svg"
+    text = "<text>\n   <tspan>a</tspan>\n   <tspan>b</tspan>\n</text>"
+    drawing.write_text(f"<svg>\n <g>\n  <path/>\n  {text}\n </g>\n</svg>\n", "utf-8")
+    weight.strip_site(tmp_path)
+    assert drawing.read_text("utf-8") == f"<svg><g><path/>\n  {text}</g></svg>\n"
+
+
 def test_a_request_for_an_answer_is_not_shown_as_a_result(tmp_path):
     def cell(source):
         output = {"output_type": "stream", "name": "stdout", "text": "Replace ... by the mean."}

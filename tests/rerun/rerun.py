@@ -76,7 +76,10 @@ RULES = [
         "a share of nothing",
         r"\b(?:\d+|[Nn]one|all|any|both) of (?:the )?0\b(?![.,]?\d| ?%| points)|\b[Aa]ll 0\b",
     ),
-    Rule("a gap", r"(?<=[\w)]) [.;,](?= |$)|\( *\)|\[ *\]|\b(?:of|on|in|to|and) (?=[.;](?: |$))"),
+    Rule(
+        "a gap",
+        r"(?<=[\w)]) [.;,](?= |$)|(?<!\w)\( *\)|\[ *\]|\b(?:of|on|in|to|and) (?=[.;](?: |$))",
+    ),
     Rule("a warning", r"\b\w+Warning: .*"),
     Rule("one of many", r"(?<![\d.,±−–/×-])(?<!\+ )\b1 " + COUNTED),
     Rule(

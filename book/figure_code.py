@@ -45,7 +45,7 @@ def add_code(path: Path, sources: SourceTree) -> None:
 
 def called(code: str, chapter: str, imports: str, sources: SourceTree) -> list[str]:
     """Full names of functions that a cell's code calls: those that draw, then others of `fslbook`."""
-    names = [n for n in sources.taken(code, chapter, imports=imports) if _function(n, sources)]
+    names = [n for n in sources.taken(code, chapter, imports=imports) if definition(n, sources)]
     drawing = sorted(name for name in names if _draws(name, sources))
     others = sorted(name for name in names if name.startswith("fslbook.") and name not in drawing)
     return drawing + others
@@ -56,10 +56,10 @@ def _dropdown(functions: list[str], figure: str, shown: dict[str, str], sources:
     drawing = [name for name in functions if _draws(name, sources)]
     if not drawing:
         return ""
-    parts = [f":::{{dropdown}} Code of this figure: `{_path(drawing[0], sources)}`"]
+    parts = [f":::{{dropdown}} Code of this figure: `{file_of(drawing[0], sources)}`"]
     parts += [":class-container: figure-code no-search", ""]
     for name in functions:
-        where = f"`{name}`, in `{_path(name, sources)}`, line {_function(name, sources).lineno}"
+        where = f"`{name}`, in `{file_of(name, sources)}`, line {definition(name, sources).lineno}"
         if name not in drawing:
             parts += [f"{where}, prepares what is drawn.", ""]
         elif name in shown:
@@ -73,14 +73,14 @@ def _dropdown(functions: list[str], figure: str, shown: dict[str, str], sources:
 
 def source(name: str, sources: SourceTree) -> str:
     """A function's source as it stands in its file."""
-    node = _function(name, sources)
+    node = definition(name, sources)
     lines = sources.files[name.rpartition(".")[0]].read_text("utf-8").splitlines()
     start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     return "\n".join(lines[start - 1 : node.end_lineno])
 
 
 @cache
-def _function(name: str, sources: SourceTree) -> ast.FunctionDef | None:
+def definition(name: str, sources: SourceTree) -> ast.FunctionDef | None:
     """The definition of a function; None for other things."""
     module, _, short = name.rpartition(".")
     tree = ast.parse(sources.files[module].read_text("utf-8"))
@@ -90,12 +90,13 @@ def _function(name: str, sources: SourceTree) -> ast.FunctionDef | None:
 
 def _draws(name: str, sources: SourceTree) -> bool:
     """Whether a function returns a figure, axes or a picture, by its annotation."""
-    returns = _function(name, sources).returns
+    returns = definition(name, sources).returns
     words = re.findall(r"\w+", ast.unparse(returns)) if returns else []
     return not DRAWN.isdisjoint(words)
 
 
-def _path(name: str, sources: SourceTree) -> str:
+def file_of(name: str, sources: SourceTree) -> str:
+    """The file of a function, as its path in the repository."""
     return sources.files[name.rpartition(".")[0]].relative_to(sources.root).as_posix()
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import html
 import json
 import re
 from pathlib import Path
 
 from dependencies import CODE, SourceTree
+from figure_code import definition, file_of
 from ledger_page import PAPERS
 
 ANCHOR = re.compile(r"^\(([\w-]+)\)=\s*$", re.MULTILINE)
@@ -74,20 +74,13 @@ def _shows(cell: dict) -> bool:
 
 def called(code: str, chapter: str, of_chapter: str, sources: SourceTree) -> list[str]:
     """The functions of `fslbook` that code of a chapter calls, with their files, given all code of the chapter."""
-    found = []
-    for full_name in sorted(sources.taken(code, chapter, imports=of_chapter)):
-        module, _, name = full_name.rpartition(".")
-        if module.startswith("fslbook."):
-            path = sources.files[module]
-            tree = ast.parse(path.read_text("utf-8"))
-            lines = [
-                node.lineno
-                for node in tree.body
-                if isinstance(node, ast.FunctionDef) and node.name == name
-            ]
-            place = path.relative_to(sources.root).as_posix()
-            found += [f"`{full_name}` in `{place}`, line {line}" for line in lines]
-    return found
+    names = sorted(sources.taken(code, chapter, imports=of_chapter))
+    functions = {name: definition(name, sources) for name in names if name.startswith("fslbook.")}
+    return [
+        f"`{name}` in `{file_of(name, sources)}`, line {function.lineno}"
+        for name, function in functions.items()
+        if function
+    ]
 
 
 def fenced(code: str) -> list[str]:

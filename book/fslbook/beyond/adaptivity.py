@@ -19,7 +19,7 @@ from scipy.stats import norm
 
 from fslcore.stats import open_task_interval
 
-from .leaderboards import NORMAL, may_be_best
+from .leaderboards import may_be_best, ranked_boards
 
 __all__ = [
     "correlated_scores",
@@ -241,18 +241,15 @@ def leaders(board_rows: pd.DataFrame, reproduction: float, least: int = 8) -> pd
         independent.
     """
     rows = []
-    for board, group in board_rows.dropna(subset=["plus_minus"]).groupby("board"):
-        if len(group) < least:
-            continue
-        ranked = group.sort_values("mean", ascending=False)
+    for ranked, variances_by in ranked_boards(board_rows, reproduction, least):
         means = ranked["mean"].to_numpy()
-        sampling = (ranked["plus_minus"].to_numpy() / NORMAL) ** 2
-        row = {"board": board, "methods": len(ranked), "first": ranked["method"].iloc[0]}
-        row["lead"] = means[0] - means[1]
-        for suffix, variances in (
-            ("", sampling),
-            ("_laboratory", np.maximum(sampling, reproduction**2 / 2)),
-        ):
+        row = {
+            "board": ranked["board"].iloc[0],
+            "methods": len(ranked),
+            "first": ranked["method"].iloc[0],
+            "lead": means[0] - means[1],
+        }
+        for suffix, variances in variances_by.items():
             close = may_be_best(means, variances)
             errors = np.sqrt(variances)
             row[f"close{suffix}"] = int(close.sum())

@@ -10,7 +10,7 @@ intervals too short, so their level is raised as Student's quantile exceeds the 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,6 +37,7 @@ __all__ = [
     "overview",
     "pairs",
     "printed_difference",
+    "ranked_boards",
     "readings",
     "share_over",
     "shares_exceeding",
@@ -346,23 +347,16 @@ def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.Da
         estimate, its interval and ``candidates``, how many methods may be the best.
     """
     rows = []
-    for board, group in board_rows.dropna(subset=["plus_minus"]).groupby("board"):
-        if len(group) < least:
-            continue
-        ranked = group.sort_values("mean", ascending=False)
+    for ranked, variances_by in ranked_boards(board_rows, reproduction, least):
         means = ranked["mean"].to_numpy()
-        sampling = (ranked["plus_minus"].to_numpy() / NORMAL) ** 2
         row = {
-            "board": board,
+            "board": ranked["board"].iloc[0],
             "methods": len(ranked),
             "first": ranked["method"].iloc[0],
             "mean": means[0],
             "lead": means[0] - means[1],
         }
-        for suffix, variances in (
-            ("", sampling),
-            ("_laboratory", np.maximum(sampling, reproduction**2 / 2)),
-        ):
+        for suffix, variances in variances_by.items():
             winner = stats.winner_interval(means, np.diag(variances), bounds=(0, 100))
             row |= {
                 f"estimate{suffix}": winner.corrected.estimate,
@@ -372,6 +366,29 @@ def tops(board_rows: pd.DataFrame, reproduction: float, least: int = 5) -> pd.Da
             }
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def ranked_boards(
+    board_rows: pd.DataFrame, reproduction: float, least: int
+) -> Iterator[tuple[pd.DataFrame, dict[str, np.ndarray]]]:
+    """Each leaderboard of at least so many methods with a ±, the best first, and the variances of their scores.
+
+    Parameters
+    ----------
+    board_rows, reproduction, least
+        As for `tops`.
+
+    Yields
+    ------
+    (DataFrame, dict)
+        The variances by the printed ± alone (``""``) and with the variance of a laboratory (``"_laboratory"``).
+    """
+    for _, group in board_rows.dropna(subset=["plus_minus"]).groupby("board"):
+        if len(group) >= least:
+            ranked = group.sort_values("mean", ascending=False)
+            sampling = (ranked["plus_minus"].to_numpy() / NORMAL) ** 2
+            laboratory = np.maximum(sampling, reproduction**2 / 2)
+            yield ranked, {"": sampling, "_laboratory": laboratory}
 
 
 def may_be_best(means: np.ndarray, variances: np.ndarray, level: float = 0.95) -> np.ndarray:

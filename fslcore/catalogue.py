@@ -7,7 +7,7 @@ The objects behind the names are defined elsewhere; the tests keep both consiste
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .errors import InputError
 from .paths import DATA
@@ -47,11 +47,7 @@ def register_learners(entries: Mapping[str, LearnerEntry]) -> None:
     InputError
         A name that another learner has.
     """
-    for name, entry in entries.items():
-        existing = registered_learners.get(name, entry)
-        if existing != entry:
-            raise InputError(f"learner = {name}; {existing.place} has this name")
-    registered_learners.update(entries)
+    _register("learner", entries, registered_learners)
 
 
 class DatasetEntry(NamedTuple):
@@ -73,7 +69,17 @@ class DatasetEntry(NamedTuple):
     settings: Mapping[str, Callable[[str], Any]]
 
 
+_Entry = TypeVar("_Entry", LearnerEntry, DatasetEntry)
 _registered_datasets: dict[str, DatasetEntry] = {}
+
+
+def _register(kind: str, entries: Mapping[str, _Entry], registered: dict[str, _Entry]) -> None:
+    """Add entries by name, unless another entry has a name of theirs."""
+    for name, entry in entries.items():
+        existing = registered.get(name, entry)
+        if existing != entry:
+            raise InputError(f"{kind} = {name}; {existing.place} has this name")
+    registered.update(entries)
 
 
 def register_datasets(entries: Mapping[str, DatasetEntry]) -> None:
@@ -87,11 +93,7 @@ def register_datasets(entries: Mapping[str, DatasetEntry]) -> None:
     InputError
         A name that another data set has.
     """
-    for name, entry in entries.items():
-        existing = _registered_datasets.get(name, entry)
-        if existing != entry:
-            raise InputError(f"dataset = {name}; {existing.place} has this name")
-    _registered_datasets.update(entries)
+    _register("dataset", entries, _registered_datasets)
 
 
 def registered_datasets() -> dict[str, DatasetEntry]:

@@ -161,8 +161,8 @@ RUNNING_EXAMPLE_IN = (
     "closed-vs-open",
     "comparing-methods",
     "three-intervals",
+    "coverage",
     "training-runs",
-    "near-copies",
     "leaderboards",
 )
 

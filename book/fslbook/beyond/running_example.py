@@ -305,7 +305,7 @@ ROWS = {
     "closed-vs-open": _these_images,
     "comparing-methods": _new_images,
     "three-intervals": _new_classes,
+    "coverage": _near_copies,
     "training-runs": _new_runs,
-    "near-copies": _near_copies,
     "leaderboards": _another_laboratory,
 }

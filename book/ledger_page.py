@@ -24,7 +24,8 @@ FIELDS = {"id", "paper", "item", "what", "chapter", "how", "profile", "verdict"}
 # Besides, by key: `claims`, what the paper concludes from it; `why` a claim fails on the book's own data; why it
 # is `untested`; and `counted`, the part of the verdict that says in how many cases it holds.
 BY_CLAIM = ("why", "untested", "counted")
-OPTIONAL = {"claims", *BY_CLAIM}
+# And `live_in`, the chapter that makes the item again on other data, where `chapter` has what was released.
+OPTIONAL = {"claims", "live_in", *BY_CLAIM}
 # What became of an item, in one word; `status_of_claims` decides it.
 STATUS = {
     "reproduced": "every claim of the item holds here",
@@ -101,6 +102,8 @@ def fault_of(item):
         return f"unknown paper {item['paper']!r}"
     if not item["how"] or not set(item["how"]) <= set(HOW):
         return f"`how` is a list out of {', '.join(HOW)}"
+    if "live_in" in item and "live" not in item["how"]:
+        return "`live_in` of an item whose `how` has no live"
     if item["profile"] not in (item["paper"], "none"):
         return f"`profile` is {item['paper']} or none"
     claims = item.get("claims", {})
@@ -325,12 +328,19 @@ def place_of(item, chapters, has_code):
     """Links to an item's place in its chapter, and to its code."""
     if item["chapter"] not in chapters:
         return "—"
-    heading, anchors = chapters[item["chapter"]]
+    _, anchors = chapters[item["chapter"]]
     anchor = f"#{item['id']}" if item["id"] in anchors else ""
-    link = f'<a class="internal" href="{item["chapter"]}.html{anchor}">{html.escape(heading)}</a>'
+    link = _link(item["chapter"], chapters, anchor)
+    if item.get("live_in") in chapters:
+        link += f"<br>live: {_link(item['live_in'], chapters)}"
     if has_code:
         link += f'<br><a class="internal" href="{CODE_PAGE}.html#{item["id"]}">its code</a>'
     return link
+
+
+def _link(chapter, chapters, anchor=""):
+    heading, _ = chapters[chapter]
+    return f'<a class="internal" href="{chapter}.html{anchor}">{html.escape(heading)}</a>'
 
 
 def reasons(item, labels):

@@ -52,7 +52,7 @@ def of_items(items, root, notebooks):
     parameters = {name: profile(path, absent=True) for name, path in profiles.items()}
     status = {}
     for item in items:
-        name, chapter = item["id"], item["chapter"]
+        name, chapter = item["id"], item.get("live_in", item["chapter"])
         wanted = parameters.get(item["profile"], {}).get(chapter)
         if item["profile"] == "none":
             status[name] = Status(NEEDLESS)

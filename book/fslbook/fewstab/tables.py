@@ -27,7 +27,7 @@ from fslcore.tasks import Tasks, sample_class_matched, sample_closed
 from .. import attributes, published
 from ..biased_tasks import VARIANTS, sample_biased
 from ..catalogue import LEARNER_TITLES
-from ..checks import DATASETS
+from ..checks import CAPTIONERS, DATASETS, less
 from ..style import counted
 from ..training import RECIPES, recipes
 from ..training.recipes import trained_with
@@ -43,8 +43,10 @@ __all__ = [
     "REMEDIED",
     "ablation",
     "averages",
+    "averages_beside_printed",
     "collect",
     "constructions",
+    "detection_columns",
     "draw",
     "draw_random",
     "example",
@@ -59,10 +61,13 @@ __all__ = [
     "other_rule",
     "parts",
     "printed_ablation",
+    "printed_by_learner",
     "rank_correlations",
     "ranks",
+    "recent_rows",
     "records",
     "remedy",
+    "remedy_rows",
     "spoken",
     "text",
     "texts",
@@ -467,6 +472,128 @@ def printed_ablation(table: str) -> pd.DataFrame:
     cells = printed.assign(tasks=techniques, cell=(wacc + gap).str.strip())
     wide = wide_table(cells, ["dataset", "learner"], "tasks", "cell")
     return named(wide[techniques.unique()].fillna("—"))
+
+
+def printed_by_learner() -> pd.DataFrame:
+    """Tables S8, S6 and S5 as the paper prints them: a row per data set and learner, 5 shots but for S8."""
+    s8 = published.table("S8", "fewstab")
+    s8["cell"] = format_interval(s8["mean"], s8["half_width"], spec=".2f")
+    by_captioner = s8.pivot(
+        index=["dataset", "learner"], columns=["shots", "captioner"], values="cell"
+    )
+    by_captioner.columns = [
+        (f"S8, {counted(shots, 'shot')}", CAPTIONERS[name]) for shots, name in by_captioner.columns
+    ]
+    queries = printed_ablation("S6").rename(columns=lambda name: ("S6", name))
+    support = printed_ablation("S5")[["SC1", "SC2"]].rename(columns=lambda name: ("S5", name))
+    wide = queries.join([support, named(by_captioner)]).fillna("—")
+    wide.columns = pd.MultiIndex.from_tuples(wide.columns)
+    return wide[["S8, 1 shot", "S8, 5 shots", "S6", "S5"]]
+
+
+def averages_beside_printed(
+    live: pd.DataFrame, table: str, techniques: Sequence[str]
+) -> pd.DataFrame:
+    """What `averages` gives as text, and below it the averages of Table S5 or S6 as printed."""
+    printed = published.table(table, "fewstab").query("learner == 'average'")
+    printed = printed.pivot(index="dataset", columns="tasks", values="gap").rename(
+        columns=str.upper
+    )
+    printed = printed.loc[_in_order(printed.index), list(techniques)].rename(DATASETS)
+    here = live[list(techniques)].map(text).rename(known_as)
+    both = pd.concat({"here": here, "printed": printed.map("{:.2f}".format)}, names=["", "dataset"])
+    return both.rename_axis(columns=None)
+
+
+def detection_columns(
+    agree: Mapping[str, pd.DataFrame], printed: pd.DataFrame, captioners: Sequence[str]
+) -> pd.DataFrame:
+    """Detection accuracy of two captioners in percent, with the rows of `ranks` by Tables 6 and S11.
+
+    Parameters
+    ----------
+    agree : mapping of DataFrame
+        `detection.agreement_table` by data set, its captioners named by `titled`.
+    printed : DataFrame
+        Table S11's rows on detection.
+    captioners : sequence of str
+        The first two are compared.
+
+    Returns
+    -------
+    DataFrame of str
+        By place and dataset: the share of the second's words that the first finds, and the reverse.
+    """
+    first, second = map(titled, captioners[:2])
+    rows = {
+        ("here", known_as(name)): (table.at[first, second], table.at[second, first])
+        for name, table in agree.items()
+    }
+    wide = printed.pivot(index="dataset", columns="captioner", values="value")
+    for name in _in_order(wide.index):
+        pair = wide.at[name, "vit-gpt2"], wide.at[name, "blip"]
+        rows["printed in Table 6", known_as(name)] = pair
+    columns = ["detection by the first (%)", "by the second (%)"]
+    shares = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    shares.index = pd.MultiIndex.from_tuples(shares.index, names=["", "dataset"])
+    return shares.map("{:.1f}".format)
+
+
+def _in_order(names: pd.Index) -> list[str]:
+    """Data sets of the paper in its order."""
+    return sorted(names, key=[*DATASETS].index)
+
+
+def recent_rows(live: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """Gaps of the learners of Table S9, as `fslbook.figures.forest` draws them: ours, then the paper's by captioner.
+
+    Parameters
+    ----------
+    live, printed : DataFrame of Interval
+        Of `collect`, and `audit.Evidence.recent`.
+    """
+    ours = {
+        f"here, {known_as(name)}": live["gap"].loc[name] for name in live.index.unique("dataset")
+    }
+    theirs = {
+        f"printed, {CAPTIONERS[name]}": printed[f"gap, {name}"] for name in ("vit-gpt2", "blip")
+    }
+    return _rows_of_panels(ours | theirs)
+
+
+def remedy_rows(live: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
+    """What the remedy adds, as `fslbook.figures.forest` draws it: our wAcc-R and wAcc-A, then the paper's wAcc-A.
+
+    Parameters
+    ----------
+    live, printed : DataFrame of Interval
+        Of `remedy`, and `audit.Evidence.ifsl`.
+    """
+    ours = {
+        f"{measure}, here, {known_as(name)}": live[column].loc[name]
+        for name in live.index.unique("dataset")
+        for column, measure in (("wacc-r", "wAcc-R"), ("wacc-a", "wAcc-A"))
+    }
+    change = printed["with"].combine(printed["without"], less)
+    theirs = change.rename(index={"mn": "matchingnet"}).swaplevel()
+    return _rows_of_panels(ours | {"wAcc-A, printed": theirs})
+
+
+def _rows_of_panels(panels: Mapping[str, pd.Series]) -> pd.DataFrame:
+    """Intervals by shots and learner, a panel each, as `fslbook.figures.forest` draws them."""
+    return pd.DataFrame(
+        [
+            {
+                "panel": panel,
+                "row": LEARNER_TITLES.get(learner, learner),
+                "series": counted(shots, "shot"),
+                "mean": interval.estimate,
+                "half_width": interval.half_width,
+            }
+            for panel, intervals in panels.items()
+            for (shots, learner), interval in intervals.items()
+        ]
+    )
 
 
 def training_gap(

@@ -226,7 +226,7 @@ def site(tmp_path, monkeypatch):
     monkeypatch.setattr(evaluation, "load_backbone", load)
 
     def status(name="oops-table-2", **changes):
-        chapter = item(name)["chapter"]
+        chapter = item(name).get("live_in", item(name)["chapter"])
         parameters = PROFILE.get(chapter, {}) | changes
         book = {"metadata": {"papermill": {"parameters": parameters}}}
         (tmp_path / f"{chapter}.ipynb").write_text(json.dumps(book))
@@ -268,6 +268,20 @@ def test_yes_only_where_all_data_are_there_and_every_digest_is_the_manifests(sit
     assert site.status().text == provenance.NOT_YET
     site.listed["dtd"] = {}  # put there by hand
     assert site.status().text == provenance.NOT_YET
+
+
+def test_an_item_is_run_where_it_is_live_and_judged_where_its_print_is(site):
+    name = "oops-table-5"
+    assert (item(name)["chapter"], item(name)["live_in"]) == ("audits", "benchmark")
+    assert site.status(name).text.startswith("yes")
+    assert site.status(name, datasets=["clipart"]).text == provenance.NOT_YET
+    pages = {"audits": ("Audits", {name}), "benchmark": ("The benchmark", set())}
+    place = ledger_page.place_of(item(name), pages, has_code=False)
+    links = re.findall(r'href="([^"]*)">([^<]*)<', place)
+    assert links == [(f"audits.html#{name}", "Audits"), ("benchmark.html", "The benchmark")]
+    assert "live" not in ledger_page.place_of(item(name), {"audits": pages["audits"]}, False)
+    assert "live_in" in ledger_page.fault_of(item(name) | {"how": ["released"]})
+    assert not ledger_page.fault_of(item(name))
 
 
 def test_an_item_is_reported_where_a_file_has_all_its_evaluations(site, contribute):

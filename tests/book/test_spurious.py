@@ -102,6 +102,62 @@ def test_printed_ablations_show_every_number(table, techniques):
     assert shown_table.loc[("CUB", "average"), techniques[2]] == "(14.72)"
 
 
+def test_the_printed_table_by_learner_shows_every_number_of_three_tables():
+    table = tables.printed_by_learner()
+    s8 = pd.read_csv(DATA / "published" / "fewstab_tableS8.csv", dtype=str)
+    cells = (
+        table[["S8, 1 shot", "S8, 5 shots"]].replace("—", np.nan).stack([0, 1], future_stack=True)
+    )
+    assert sorted(cells.dropna()) == sorted(s8["mean"] + " ± " + s8["half_width"])
+    assert table.loc[("CUB", "LEO"), ("S8, 1 shot", "BLIP")] == "31.06 ± 0.80"
+    for name in ("S5", "S6"):
+        printed = tables.printed_ablation(name)
+        for technique in table[name]:
+            assert table[name, technique].to_dict() == printed[technique].to_dict()
+    # What Table S5 prints besides is SC3, which Table S6 calls QC3.
+    assert tables.printed_ablation("S5")["SC3"].equals(tables.printed_ablation("S6")["QC3"])
+
+
+def test_averages_stand_above_the_printed_ones():
+    live = pd.DataFrame({"QC1": [interval(5, 1)], "QC2": [interval(-9, 2)]}, index=["x?c=1"])
+    table = tables.averages_beside_printed(live, "S6", ["QC1", "QC2"])
+    assert table.loc[("here", "x")].tolist() == ["5.0 ± 1.0", "−9.0 ± 2.0"]
+    assert table.loc["printed"].index.tolist() == ["miniImageNet", "tieredImageNet", "CUB"]
+    assert table.loc[("printed", "CUB")].tolist() == ["4.75", "13.27"]
+
+
+def test_detection_of_each_captioner_is_by_the_one_that_finds_the_words():
+    agree = {"x": pd.DataFrame({"a": [100, 30], "b": [20, 100]}, index=["a", "b"])}
+    s11 = published.table("S11", "fewstab").query("statistic == 'detection'")
+    table = tables.detection_columns(agree, s11, ["a", "b"])
+    assert table.loc[("here", "x")].tolist() == ["20.0", "30.0"]  # of b's words a finds 20 %
+    assert table.loc[("printed in Table 6", "CUB")].tolist() == ["70.1", "59.3"]  # ViT-GPT2, BLIP
+
+
+def test_figures_of_later_learners_have_ours_and_the_printed_ones():
+    index = pd.MultiIndex.from_tuples(
+        [("x", 1, "psco"), ("x", 5, "psco")], names=["dataset", "shots", "learner"]
+    )
+    live = pd.DataFrame({"gap": [interval(2, 1), interval(3, 1)]}, index=index)
+    rows = tables.recent_rows(live, audit.Evidence().recent).set_index(["panel", "row", "series"])
+    assert rows.loc[("here, x", "PsCo", "5 shots")].tolist() == [3, 1]
+    s9 = audit.Evidence().recent.loc[(5, "psco")]
+    printed = rows.loc[("printed", "PsCo, BLIP", "5 shots")]
+    assert printed["mean"] == pytest.approx(s9["wAcc-R"].estimate - s9["wAcc-A, blip"].estimate)
+    half = np.hypot(s9["wAcc-R"].half_width, s9["wAcc-A, blip"].half_width)
+    assert printed["half_width"] == pytest.approx(half)
+    assert len(rows) == 2 + 2 * 6
+    index = index.set_levels(["matchingnet"], level="learner")
+    live = pd.DataFrame(
+        {"wacc-r": [interval(2, 1)] * 2, "wacc-a": [interval(-3, 1)] * 2}, index=index
+    )
+    rows = tables.remedy_rows(live, audit.Evidence().ifsl).set_index(["panel", "row", "series"])
+    assert rows.loc[("here, x", "MatchingNet", "1 shot")].tolist() == [-3, 1]
+    printed = rows.loc[("printed", "MatchingNet", "1 shot")]
+    assert printed["mean"] == pytest.approx(17.72 - 17.40)
+    assert printed["half_width"] == pytest.approx(np.hypot(0.62, 0.62), abs=0.02)
+
+
 def test_findings_count_what_intervals_tell():
     rows = {
         ("a", 1, "x"): (10, interval(1, 2)),

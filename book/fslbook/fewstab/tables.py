@@ -552,48 +552,42 @@ def recent_rows(live: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     live, printed : DataFrame of Interval
         Of `collect`, and `audit.Evidence.recent`.
     """
-    ours = {
-        f"here, {known_as(name)}": live["gap"].loc[name] for name in live.index.unique("dataset")
-    }
-    theirs = {
-        f"printed, {CAPTIONERS[name]}": printed[f"gap, {name}"] for name in ("vit-gpt2", "blip")
-    }
-    return _rows_of_panels(ours | theirs)
+    rows = []
+    for name in live.index.unique("dataset"):
+        rows += _rows_of(f"here, {known_as(name)}", live["gap"].loc[name])
+    for captioner, title in CAPTIONERS.items():
+        rows += _rows_of("printed", printed[f"gap, {captioner}"], f", {title}")
+    return pd.DataFrame(rows)
 
 
 def remedy_rows(live: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
-    """What the remedy adds, as `fslbook.figures.forest` draws it: our wAcc-R and wAcc-A, then the paper's wAcc-A.
+    """What the remedy adds to wAcc-A, as `fslbook.figures.forest` draws it: here, then as the paper prints it.
 
     Parameters
     ----------
     live, printed : DataFrame of Interval
         Of `remedy`, and `audit.Evidence.ifsl`.
     """
-    ours = {
-        f"{measure}, here, {known_as(name)}": live[column].loc[name]
-        for name in live.index.unique("dataset")
-        for column, measure in (("wacc-r", "wAcc-R"), ("wacc-a", "wAcc-A"))
-    }
+    rows = []
+    for name in live.index.unique("dataset"):
+        rows += _rows_of(f"here, {known_as(name)}", live["wacc-a"].loc[name])
     change = printed["with"].combine(printed["without"], less)
-    theirs = change.rename(index={"mn": "matchingnet"}).swaplevel()
-    return _rows_of_panels(ours | {"wAcc-A, printed": theirs})
+    rows += _rows_of("printed", change.rename(index={"mn": "matchingnet"}).swaplevel())
+    return pd.DataFrame(rows)
 
 
-def _rows_of_panels(panels: Mapping[str, pd.Series]) -> pd.DataFrame:
-    """Intervals by shots and learner, a panel each, as `fslbook.figures.forest` draws them."""
-    return pd.DataFrame(
-        [
-            {
-                "panel": panel,
-                "row": LEARNER_TITLES.get(learner, learner),
-                "series": counted(shots, "shot"),
-                "mean": interval.estimate,
-                "half_width": interval.half_width,
-            }
-            for panel, intervals in panels.items()
-            for (shots, learner), interval in intervals.items()
-        ]
-    )
+def _rows_of(panel: str, intervals: pd.Series, ending: str = "") -> list[dict]:
+    """Intervals by shots and learner as rows of a panel; the ending follows the learner's title."""
+    return [
+        {
+            "panel": panel,
+            "row": LEARNER_TITLES.get(learner, learner) + ending,
+            "series": counted(shots, "shot"),
+            "mean": interval.estimate,
+            "half_width": interval.half_width,
+        }
+        for (shots, learner), interval in intervals.items()
+    ]
 
 
 def training_gap(

@@ -8,11 +8,15 @@ from fslcore.report import Options, Results
 from fslcore.report.model import UnnamedRoles
 
 
-def typed(error):
-    """The files and the options of the command that an error proposes."""
+def commands(error):
+    """The commands that an error proposes."""
     lines = [line.strip() for line in str(error).splitlines()]
-    (line,) = [line for line in lines if line.startswith("fslcore report ")]
-    parsed = vars(app._program().parser.parse_args(shlex.split(line)[1:]))
+    return [line for line in lines if line.startswith("fslcore report ")]
+
+
+def typed(error, place=0):
+    """The files and the options of a command that an error proposes, by default of the first."""
+    parsed = vars(app._program().parser.parse_args(shlex.split(commands(error)[place])[1:]))
     names = {field.name for field in fields(Options)}
     options = {name: value for name, value in parsed.items() if name in names}
     return [str(path) for path in parsed["results"]], options

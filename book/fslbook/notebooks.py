@@ -390,7 +390,7 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
             )
         except papermill.PapermillExecutionError as error:
             if error.ename in REFUSALS:
-                raise InputError(f"{name}: {_advice(name, error.evalue)}") from None
+                raise _refusal(error.ename, f"{name}: {_advice(name, error.evalue)}") from None
             missing = re.fullmatch(r"No module named '(.+)'", error.evalue)
             if missing:
                 raise ModuleNotFoundError(f"{name}: {error.evalue}", name=missing[1]) from error
@@ -403,6 +403,15 @@ def run(name: str, settings: dict, output: str | Path, progress: bool = False) -
                 f"{name}: its process was killed, probably for using too much memory"
             ) from None
     return output
+
+
+def _refusal(name: str, message: str) -> InputError:
+    """The error of a notebook by its name; only that of columns without a role has several lines."""
+    if name == "UnnamedRoles":
+        from fslcore.report.model import UnnamedRoles
+
+        return UnnamedRoles(message)
+    return InputError(message)
 
 
 def _advice(name: str, message: str) -> str:
@@ -441,7 +450,7 @@ def _proposal_as_parameters(types: dict[str, str], message: str) -> str:
     if not commands:
         return ""
     options: dict[str, list[str]] = {}
-    for word in shlex.split(commands[-1]):
+    for word in shlex.split(commands[0]):
         if word.startswith("--"):
             option = word
             options[option] = []

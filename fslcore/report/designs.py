@@ -179,11 +179,14 @@ def analyse_datasets(place: Place) -> list[Sample]:
     """
     grid = place.grid("dataset")
     sample = sample_of_grid(place, grid, "data set", shared_only=True)
-    if len(sample.pairs):
+    pairs = sample.pairs
+    if len(pairs):
+        pairs = pairs[pairs["units_better"].notna()]  # others share no two data sets
+    if len(pairs):
         title = f"signed-rank test over data sets{place}"
-        place.analysis.frames[title] = over_datasets.signed_rank_frame(sample.pairs, grid)
-    over_datasets.add_decisive_datasets(place, sample.pairs, grid)
-    over_datasets.add_equal_differences(place, sample.pairs, grid)
+        place.analysis.frames[title] = over_datasets.signed_rank_frame(pairs, grid)
+    over_datasets.add_decisive_datasets(place, pairs, grid)
+    over_datasets.add_equal_differences(place, pairs, grid)
     complete = grid.dropna()
     if len(complete) < len(grid):
         place.analysis.cautions.append(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,10 @@ LIKE_RUNS = {"run", "rep", "repeat", "repetition", "replicate", "trial", "iterat
 FEW_VALUES, FEW_KINDS = 12, 5
 MOSTLY = 0.4  # of the cells of a column that some text has spoiled
 LIKE = 3  # times as large, or as small, as the others: still a measurement of the same kind
+OF_TWO_PARTS = re.compile(r"(.+)[ _/-](.+)")  # a name: of a method, and of what was measured
+REVERSED = (
+    "Methods rank in the opposite order in other rows: one kind may be accuracies, another a loss."
+)
 SHOWN = 4
 ATTEMPTS = 12
 
@@ -89,7 +93,13 @@ def refusal(error: Unassigned, asked: Question, measure: Measure) -> UnnamedRole
         lines += [note for table in asked.tables for note in table.notes if "not read" in note]
     proposed, problem = proposal(asked, measure)
     if proposed is not None:
-        lines += ["If this is meant, type:", f"  {command(proposed.files, proposed.options)}"]
+        others = for_other_measures(asked, proposed, frame, measure)
+        if any(option.lower_is_better != proposed.options.lower_is_better for option in others):
+            lines.append(REVERSED)
+        lines.append(f"If this is meant, type{' one of' if others else ''}:")
+        lines += [
+            f"  {command(proposed.files, options)}" for options in (proposed.options, *others)
+        ]
     elif problem and problem != str(error):
         lines.append(f"With the most likely roles: {problem}")
     return UnnamedRoles("\n".join(lines))
@@ -245,6 +255,15 @@ def guess(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str,
             return found
     if columns:
         return guessed_rest(columns, roles, frame)
+    return guessed_answer(error, frame, options)
+
+
+def guessed_answer(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str, object]:
+    """What most likely is the answer to what no column says."""
+    roles = error.roles
+    if "measure" in error.missing:
+        are_opposite = any(rank_oppositely(column, roles, frame) for column in roles.blocks)
+        return {} if are_opposite else {"higher_is_better": True}
     if "pm" in error.missing:
         return {"pm": "ci"}
     if "n" in error.missing and roles.spread:
@@ -252,15 +271,21 @@ def guess(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str,
     if "rows" in error.missing and options.rows is None:
         return {"rows": "task"}
     if "seed" in error.missing:
-        seed = next((column for column, key in roles.keys.items() if key == "seed"), None)
-        if seed is None:  # in the names of columns
-            return {"seed": "runs"}
-        if "item" in roles.words():
-            return {"unit": {seed: "support"}}
-        unit = next((column for column, key in roles.keys.items() if key == "task"), None)
-        has_own_tasks = unit is not None and frame.groupby(unit)[seed].nunique().max() == 1
-        return {"seed": "tasks" if has_own_tasks else "runs"}
+        return guessed_seed(roles, frame)
     return {}
+
+
+def guessed_seed(roles: named.Roles, frame: pd.DataFrame) -> dict[str, object]:
+    """What a seed most likely numbers: draws where each has tasks of its own, else trainings."""
+    column_of = {key: column for column, key in roles.keys.items()}
+    seed = column_of.get("seed")
+    if seed is None:  # in the names of columns
+        return {"seed": "runs"}
+    if "item" in roles.words():
+        return {"unit": {seed: "support"}}
+    unit = column_of.get("task")
+    has_own_tasks = unit is not None and frame.groupby(unit)[seed].nunique().max() == 1
+    return {"seed": "tasks" if has_own_tasks else "runs"}
 
 
 def chosen_part(column: str, values: pd.Series) -> str | None:
@@ -357,7 +382,7 @@ def like_each_other(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
 
 def one_of_each(columns: Sequence[str]) -> dict[str, object]:
     """Columns as methods; of names of two parts, a method's and a measure's, the first measure."""
-    matches = [re.fullmatch(r"(.+)[ _/-](.+)", str(column)) for column in columns]
+    matches = [OF_TWO_PARTS.fullmatch(str(column)) for column in columns]
     parts = [match for match in matches if match]
     if len(parts) == len(columns):
         methods = {match[1] for match in parts}
@@ -366,6 +391,68 @@ def one_of_each(columns: Sequence[str]) -> dict[str, object]:
             chosen = [match[0] for match in parts if match[2] == measures[0]]
             return {"methods": chosen, "ignore": [c for c in columns if c not in chosen]}
     return {"methods": [*columns]}
+
+
+def is_reversed(columns: pd.DataFrame, kinds: pd.Series, two: Sequence[object]) -> bool:
+    """Whether columns of values rank in the opposite order in two kinds of rows, as an accuracy and
+    a loss do.
+    """
+    means = columns.groupby(kinds).mean().loc[[*two]]
+    ranks = means.rank(axis=1).to_numpy()
+    centred = ranks - ranks.mean(axis=1, keepdims=True)
+    return bool(centred[0] @ centred[1] < 0)
+
+
+def rank_oppositely(column: str, roles: named.Roles, frame: pd.DataFrame) -> bool:
+    """Whether `is_reversed` holds for the first kind of rows in a column and another one."""
+    first, *others = frame[column].unique()
+    columns = frame[[name for name in roles.wide if is_numeric(frame[name])]]
+    return any(is_reversed(columns, frame[column], (first, other)) for other in others)
+
+
+def for_other_measures(
+    asked: Question, proposed: Question, frame: pd.DataFrame, measure: Measure
+) -> list[Options]:
+    """The options for what else the columns of values measure: in other rows, or under names of the
+    same methods.
+    """
+    options = proposed.options
+    others = [*under_other_names(options)]
+    for condition in set(options.where) - set(asked.options.where):
+        column, _, first = condition.partition("=")
+        if column not in frame or chosen_part(column, frame[column]):
+            continue
+        columns = frame[[*options.methods]].apply(pd.to_numeric, errors="coerce")
+        for kind in frame[column].unique():
+            if kind != first:
+                lower = is_reversed(columns, frame[column], (first, kind))
+                where = [
+                    f"{column}={kind}" if part == condition else part for part in options.where
+                ]
+                others.append(replace(options, where=where, lower_is_better=lower))
+    readable = []
+    for other in others:
+        try:
+            measure(proposed.tables, other)
+        except InputError:
+            continue
+        readable.append(other)
+    return readable
+
+
+def under_other_names(options: Options) -> Iterator[Options]:
+    """Of methods called ours_acc and base_acc, where ours_f1 and base_f1 are left out, the options
+    for these.
+    """
+    names = [*options.methods, *options.ignore]
+    parts = [match for match in map(OF_TWO_PARTS.fullmatch, names) if match]
+    methods = [match[1] for match in parts if match[0] in options.methods]
+    for name in dict.fromkeys(match[2] for match in parts):
+        chosen = [match[0] for match in parts if match[2] == name]
+        has_all = [match[1] for match in parts if match[2] == name] == methods
+        if methods and has_all and chosen[0] not in options.methods:
+            left = tuple(other for other in names if other not in chosen)
+            yield replace(options, methods=chosen, ignore=left)
 
 
 def like_methods(column: str, frame: pd.DataFrame) -> bool:
@@ -426,9 +513,9 @@ def guessed_rest(
             return {"unit": {column: "seed" if is_seed else "dataset"}}
         if column == "place":
             return {"unit": {column: "task"}}
-        is_kind = roles.wide and not is_numeric(values) and values.nunique() <= FEW_KINDS
-        if is_kind and values.value_counts().min() > 1:
-            return {"by": [column]}
+        by_kind = guessed_kind(column, roles, frame)
+        if by_kind:
+            return by_kind
         if not is_ambiguous:
             continue
         if words & LIKE_RUNS and not units & {"run", "seed"}:
@@ -449,6 +536,17 @@ def guessed_rest(
     if columns == [FILE]:
         return {"by": columns}
     return {"ignore": list(columns)}
+
+
+def guessed_kind(column: str, roles: named.Roles, frame: pd.DataFrame) -> dict[str, object]:
+    """Blocks by the kinds of rows in a column; one kind where another orders the methods otherwise."""
+    values = frame[column]
+    is_kind = roles.wide and not is_numeric(values) and values.nunique() <= FEW_KINDS
+    if not is_kind or values.value_counts().min() < 2:
+        return {}
+    if rank_oppositely(column, roles, frame):
+        return {"where": [f"{column}={values.iloc[0]}"]}
+    return {"by": [column]}
 
 
 # The command --------------------------------------------------------------------------------------

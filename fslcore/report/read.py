@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shlex
+import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -404,9 +405,11 @@ def notes_on_nested(names: Sequence[str], path: Path) -> list[str]:
 
 def read_spreadsheet(path: Path) -> Reading:
     """The first sheet of a workbook; refused if its cells exceed what may be expanded."""
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"{path.name} is no workbook of Excel, or only a part of one")
+    check_zip("results", path, expansion=BYTES_OF_XML)
     import openpyxl
 
-    check_zip("results", path, expansion=BYTES_OF_XML)
     book = openpyxl.load_workbook(path, read_only=True)
     first, *others = book.sheetnames
     sheet = book[first]

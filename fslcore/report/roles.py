@@ -91,16 +91,18 @@ class Roles:
 
     def words(self) -> set[str]:
         """The keys that rows have, those in the names of columns included."""
-        inside = {key for names in self.wide.values() for key in names}
-        return {*self.keys.values(), *inside} | ({"method"} if self.method else set())
+        return {*self.keys.values(), *self.wide_words()} | ({"method"} if self.method else set())
 
-    def taken(self) -> set[object]:
-        """The columns that have a role."""
-        columns: set[object] = {self.method, self.value, self.count, self.low, self.high, self.of}
-        columns |= {*self.wide, *self.keys, *self.blocks, *self.ignored}
-        if self.spread:
-            columns.add(self.spread[1])
-        return columns
+    def wide_words(self) -> set[str]:
+        """The keys in the names of columns of values."""
+        return {key for names in self.wide.values() for key in names}
+
+    def has(self, column: str) -> bool:
+        """Whether a column has a role."""
+        single = (self.method, self.value, self.count, self.low, self.high, self.of)
+        several = (self.wide, self.keys, self.blocks, self.ignored)
+        is_spread = self.spread is not None and column == self.spread[1]
+        return is_spread or column in single or any(column in columns for columns in several)
 
 
 class Direction(InputError):
@@ -229,6 +231,7 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
     leave_out_measures(frame, roles)
     add_spread(frame, options, roles)
     check_sample(frame, roles, name)
+    check_beside_values(roles)
     unnamed = unnamed_columns(frame, roles)
     missing = []
     if not roles.value and not roles.wide:
@@ -288,7 +291,31 @@ def declared(frame: pd.DataFrame, options: Options) -> Roles:
             roles.ignored |= dict.fromkeys(columns, "ignored")
         else:
             roles.ignored[use("ignore", name)] = "ignored"
+    check_keys(roles)
     return roles
+
+
+def check_beside_values(roles: Roles) -> None:
+    """Raise `InputError` for totals, or ends of intervals, beside several columns of values."""
+    for option in ("of", "low", "high"):
+        column = getattr(roles, option)
+        if column is not None and roles.wide:
+            raise InputError(
+                f"{option} = {column}; it belongs to one column of values (value='COLUMN'), and "
+                f"{', '.join(map(str, [*roles.wide][:4]))} hold values"
+            )
+
+
+def check_keys(roles: Roles) -> None:
+    """Raise `InputError` where two columns, or a column and names of columns, say the same of a row."""
+    columns_of = {key: f"the names of {', '.join(roles.wide)}" for key in roles.wide_words()}
+    named = [*roles.keys.items(), *((column, block_name(column)) for column in roles.blocks)]
+    for column, key in named:
+        if key in columns_of:
+            raise InputError(
+                f"{column} and {columns_of[key]} both say the {key} of a row: one of them can"
+            )
+        columns_of[key] = column
 
 
 def declare_columns(
@@ -321,7 +348,7 @@ def method_column(frame: pd.DataFrame, roles: Roles) -> bool:
 def leave_out_constant(frame: pd.DataFrame, roles: Roles) -> None:
     """Leave out what tells no row from another: constant columns, and an index without a name."""
     for column in frame.columns:
-        if column in roles.taken():
+        if roles.has(column):
             continue
         values = frame[column]
         role = ROLE_OF.get(plain_name(column))
@@ -343,7 +370,7 @@ def leave_out_constant(frame: pd.DataFrame, roles: Roles) -> None:
 
 def unnamed_columns(frame: pd.DataFrame, roles: Roles) -> list[str]:
     """The columns without a role, in their order."""
-    return [column for column in frame.columns if column not in {*roles.taken(), PLACE}]
+    return [column for column in frame.columns if column != PLACE and not roles.has(column)]
 
 
 def constant_numbers(frame: pd.DataFrame, roles: Roles) -> list[str]:
@@ -375,7 +402,7 @@ def name_by_words(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
     """Give roles by the vocabulary; two columns of one role have none, but a unit beside its block."""
     found: dict[str, list[str]] = {}
     for column in frame.columns:
-        if column in roles.taken() or str(column).endswith((PLUS_MINUS, BRACKETS)):
+        if roles.has(column) or str(column).endswith((PLUS_MINUS, BRACKETS)):
             continue
         role = ROLE_OF.get(plain_name(column))
         is_answer = plain_name(column) in ANSWERS and frame[column].dropna().isin([0, 1]).all()
@@ -387,18 +414,16 @@ def name_by_words(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
         if role in known or len(columns) > 1:
             continue
         if role == "method":
-            roles.method = (
-                columns[0] if not any("method" in names for names in roles.wide.values()) else None
-            )
+            roles.method = columns[0]
         elif role == "value":
             if not roles.value and not roles.wide:
                 roles.value = columns[0]
         else:
             roles.keys[columns[0]] = role
-    if roles.wide and roles.method and any("method" in names for names in roles.wide.values()):
+    if roles.wide and roles.method and "method" in roles.wide_words():
         raise InputError(f"methods; the column {roles.method} names methods too: one of them can")
     file = next((name for name in (FILE, "name of file") if name in frame), None)
-    if file and file not in roles.taken() and roles.method:
+    if file and not roles.has(file) and roles.method:
         is_method = frame[file].astype(str).eq(frame[roles.method].astype(str))
         roles.ignored |= {file: "as the method"} if is_method.all() else {}
 
@@ -434,7 +459,7 @@ def leave_out_measures(frame: pd.DataFrame, roles: Roles) -> None:
     if not roles.value:
         return
     for column in frame.columns:
-        if column in roles.taken() or str(column).endswith((PLUS_MINUS, BRACKETS)):
+        if roles.has(column) or str(column).endswith((PLUS_MINUS, BRACKETS)):
             continue
         words = words_of(column)
         if words & OTHER_MEASURES and is_numeric(frame[column]):
@@ -459,14 +484,14 @@ def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
     if not roles.value:
         return
     for column in frame.columns:
-        if column in roles.taken() and roles.ignored.get(column) != "constant":
+        if roles.has(column) and roles.ignored.get(column) != "constant":
             continue
         rest = plain_name(column).removeprefix(plain_name(roles.value))
         found = KIND_OF_SPREAD.get(rest) or KIND_OF_SPREAD.get(plain_name(column))
         if found and roles.spread is None and roles.low is None and is_numeric(frame[column]):
             roles.spread = ((options.pm or found).partition("=")[0], column)
     counts = [column for column in frame.columns if plain_name(column) in COUNTS]
-    counts = [c for c in counts if c not in roles.taken() or roles.ignored.get(c) == "constant"]
+    counts = [c for c in counts if not roles.has(c) or roles.ignored.get(c) == "constant"]
     if roles.spread and roles.count is None and len(counts) == 1:
         roles.count = counts[0]
     if roles.spread and roles.spread[0] == "sd" and roles.count is None:
@@ -480,7 +505,7 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
     """Raise `InputError` for what is no sample: curves of training, trials, summaries, shots in headers."""
     unit_words = {"task", "item", "class", "dataset", "seed", "run", "fold", "draw"} & roles.words()
     for column in frame.columns:
-        if column in roles.taken() or not varies(frame[column]):
+        if roles.has(column) or not varies(frame[column]):
             continue
         plain = plain_name(column)
         if plain in STEPS and is_numeric(frame[column]):
@@ -663,7 +688,7 @@ def reading_sentence(rows: pd.DataFrame, roles: Roles, measure: str, options: Op
     count = rows["method"].nunique()
     if roles.method:
         source = f" (column {roles.method})"
-    elif any("method" in names for names in roles.wide.values()):
+    elif "method" in roles.wide_words():
         source = f" (columns {', '.join(map(str, [*roles.wide][:4]))}{', …' if len(roles.wide) > 4 else ''})"
     else:
         source = ""

@@ -13,7 +13,7 @@ from .model import PERCENT, SETTINGS, UNIT_KEYS, Measurements, Shape, Table
 from .options import Options
 from .roles import Roles, Unassigned
 from .tables import COMMENTS
-from .vocabulary import ANSWERS, METRICS, is_accuracy, is_summary, plain_name, words_of
+from .vocabulary import ANSWERS, METRICS, ROLE_OF, is_accuracy, is_summary, plain_name, words_of
 
 FEW_VALUES = 4  # different values of a block that may come again by chance
 COUNT_KEYS = ("ways", "shots", "queries")
@@ -152,8 +152,25 @@ def scaled(
     is_named = measure or any(words_of(column) & {"acc", "accuracy"} for column in roles.wide)
     is_said = options.higher_is_better or options.out_of is not None
     is_assumed = not (is_named or is_said or values.isin([0.0, 1.0]).all())
+    if is_assumed:
+        check_one_measure(rows, roles)
     assumption = " (assumed, as no name says so)" if is_assumed else ""
     return rows, True, f"accuracy in percent{assumption}"
+
+
+def check_one_measure(rows: pd.DataFrame, roles: Roles) -> None:
+    """Raise `Unassigned` for columns of values, of which no name says what they measure, in blocks of
+    any kind: they may be accuracies in some and losses in others.
+    """
+    for column in roles.blocks:
+        block = named.block_name(column)
+        if plain_name(column) not in ROLE_OF and rows[block].nunique() > 1:
+            raise Unassigned(
+                f"nothing says what the columns measure, which may differ between blocks of {column}: "
+                "higher_is_better=True, or value='accuracy', if it is the same in all, "
+                f"or {column} for one of them (where={[f'{column}={rows[block].iloc[0]}']})",
+                [], ["measure"], roles,
+            )  # fmt: skip
 
 
 def measure_of(roles: Roles, options: Options) -> str | None:

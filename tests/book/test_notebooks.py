@@ -15,6 +15,7 @@ from refusal import refuses
 from fslbook import notebooks
 from fslbook.cells import check_parameters
 from fslbook.paths import NOTEBOOKS, PROFILES
+from fslcore.cli import faults
 from fslcore.errors import InputError
 from fslcore.paths import ROOT
 
@@ -143,8 +144,10 @@ def test_what_a_refusal_in_a_chapter_names_is_read(tmp_path):
     path.write_text("CUB,Cars,method\n50.5,40.5,ours\n51.5,42,ours\n49,39,base\n48,40.5,base\n")
     out = tmp_path / "out.ipynb"
     parameters = {"results": [str(path)], "columns": ["dataset", "CUB", "Cars"]}
-    with pytest.raises(InputError, match=r"Here as .*-p rows task"):
+    with pytest.raises(InputError, match=r"Here as .*-p rows task") as error:
         notebooks.run("your-results", parameters, out)
+    lines = faults.message(error.value, "report")[0].splitlines()
+    assert lines[-1].startswith("Here as -p ") and lines[-2].startswith("  fslcore report ")
     notebooks.run("your-results", {**parameters, "rows": "task"}, out)
     assert out.exists()
 

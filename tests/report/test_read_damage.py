@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import sys
 import zipfile
 
 import numpy as np
@@ -196,6 +197,25 @@ def test_a_spreadsheet_that_expands_too_far_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("FSLCORE_EXPANDED", "0.001")
     monkeypatch.setattr(openpyxl, "load_workbook", None)  # not reached
     with refuses("FSLCORE_EXPANDED"):
+        proposed.read(path)
+
+
+def test_a_workbook_is_measured_before_any_library_opens_it(tmp_path, monkeypatch):
+    """With openpyxl or without it: a small zip with a huge sheet, and a damaged one."""
+    monkeypatch.setitem(sys.modules, "openpyxl", None)  # an import fails
+    path = tmp_path / "r.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"):
+            archive.writestr(name, bytes(2 * 10**7))
+    assert path.stat().st_size < 50_000
+    monkeypatch.setenv("FSLCORE_EXPANDED", "0.2")
+    with refuses("FSLCORE_EXPANDED"):
+        proposed.read(path)
+    monkeypatch.setenv("FSLCORE_EXPANDED", "1")
+    with refuses("pip install openpyxl"):
+        proposed.read(path)
+    path.write_bytes(path.read_bytes()[:-30])
+    with refuses("r.xlsx is no workbook of Excel"):
         proposed.read(path)
 
 

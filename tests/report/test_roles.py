@@ -306,6 +306,45 @@ def test_options_that_fit_nothing_are_refused(options, words):
         Results.from_frame(LONG, **options)
 
 
+@pytest.mark.parametrize(
+    "columns, options, words",
+    [
+        (
+            ["a", "b"],
+            {"unit": {"a": "task", "b": "task"}, "value": "c", "by": ["d"]},
+            "b and a both say the task",
+        ),
+        (
+            ["dataset", "benchmark"],
+            {"by": ["dataset", "benchmark"], "value": "c", "ignore": ["d"]},
+            "both say the dataset",
+        ),
+        (
+            ["a", "b"],
+            {"unit": {"a": "seed"}, "columns": {"seed": ["b", "c"]}, "method": "d"},
+            "a and the names of b, c both say the seed",
+        ),
+        (
+            ["a", "b"],
+            {"of": "a", "methods": ["b", "c"], "unit": {"d": "task"}},
+            "of = a.* one column of values",
+        ),
+        (
+            ["a", "b"],
+            {"low": "a", "high": "b", "columns": {"dataset": ["c", "d"]}},
+            "low = a.* one column of values",
+        ),
+    ],
+)
+def test_two_columns_that_say_the_same_are_refused(columns, options, words):
+    """Totals beside several columns of values multiplied these by 100, and two columns of one key
+    were a fault.
+    """
+    values = RNG.normal(60, 5, (8, 4)).round(2)
+    with refuses(words):
+        Results.from_frame(pd.DataFrame(values, columns=[*columns, "c", "d"]), **options)
+
+
 def test_a_tabular_of_latex_is_a_table(tmp_path):
     path = tmp_path / "t.tex"
     body = r"Method & 1-shot & 5-shot \\ \midrule Proto~\cite{a} & $49.42 \pm 0.78$ & $68.2 \pm 0.66$ \\ Ours & $\mathbf{52.10} \pm 0.80$ & $70.4 \pm 0.7$ \\"
@@ -387,3 +426,66 @@ def test_values_inside_of_what_was_left_out_are_named(tmp_path):
     (tmp_path / "r.json").write_text(json.dumps(rows))
     with refuses("no column is named as values", "not read.*datasets"):
         Results.read(tmp_path / "r.json")
+
+
+def test_each_of_several_measures_has_a_command_of_its_own():
+    """Base, New and their harmonic mean H of two methods: three reports, none of six methods."""
+    gaps = {"Base": -2.0, "New": 8.0, "H": 4.0}
+    measures = {f"CoX {name}": DATASETS["ours"] + k for k, name in enumerate(gaps)}
+    measures |= {
+        f"Ours {name}": DATASETS["ours"] + k + gap + RNG.normal(0, 0.1, 6)
+        for k, (name, gap) in enumerate(gaps.items())
+    }
+    table = DATASETS[["dataset"]].assign(**measures)
+    with pytest.raises(UnnamedRoles, match="type one of") as error:
+        Results.from_frame(table)
+    assert len(proposed.commands(error.value)) == 3
+    for place, (name, gap) in enumerate(gaps.items()):
+        pair = Results.from_frame(table, **proposed.typed(error.value, place)[1]).pairs.iloc[0]
+        assert {pair["a"], pair["b"]} == {f"CoX {name}", f"Ours {name}"}
+        assert pair["a"].startswith("Ours" if gap > 0 else "CoX")
+        assert pair["difference"] == pytest.approx(abs(gap), abs=0.3)
+
+
+KINDS = pd.DataFrame(
+    {"type": np.repeat(["binary", "multiclass"], 6), "dataset": [*"abcdefghijkl"],
+     "base": np.r_[DATASETS["base"] / 100, 1 - DATASETS["base"] / 100], "ours": np.r_[DATASETS["ours"] / 100, 1 - DATASETS["ours"] / 100]}
+)  # fmt: skip
+
+
+def test_kinds_of_rows_in_which_methods_rank_oppositely_are_reported_apart():
+    """AUC in some rows and log loss in others: one column has two directions."""
+    with pytest.raises(UnnamedRoles, match="rank in the opposite order") as error:
+        Results.from_frame(KINDS)
+    assert len(proposed.commands(error.value)) == 2
+    for place, kind in enumerate(("binary", "multiclass")):
+        results = Results.from_frame(KINDS, **proposed.typed(error.value, place)[1])
+        assert results.pairs.iloc[0]["a"] == "ours" and f"only type={kind}" in results.reading[0]
+        assert results.lower_is_better == (kind == "multiclass")
+
+
+def test_methods_on_different_datasets_are_compared_unpaired():
+    """It was refused with "a and b must be from the same tasks, got shapes (0,) and (0,)"."""
+    table = DATASETS.melt("dataset", var_name="method", value_name="accuracy")
+    table["dataset"] += table["method"]
+    results = Results.from_frame(table)
+    assert results.pairs["test"].tolist() == ["Welch's t-test"] and not results.frames
+    assert results.pairs["difference"][0] == pytest.approx(OF_DATASETS)
+
+
+def test_blocks_of_any_kind_need_a_measure():
+    """What columns measure may differ between blocks, where no name says what it is; no order of
+    methods is taken for an answer.
+    """
+    usual = {"methods": ["base", "ours"], "by": ["type"]}
+    with pytest.raises(UnnamedRoles, match="nothing says what the columns measure") as error:
+        Results.from_frame(KINDS, **usual)
+    assert proposed.commands(error.value) == []
+    same = KINDS.assign(base=np.tile(DATASETS["base"], 2), ours=np.tile(DATASETS["ours"], 2))
+    with pytest.raises(UnnamedRoles, match="higher_is_better=True") as error:
+        Results.from_frame(same, **usual)
+    assert proposed.typed(error.value)[1]["higher_is_better"]
+    for measure in ({"higher_is_better": True}, {"value": "accuracy"}):
+        assert len(Results.from_frame(same, **usual, **measure).pairs) == 2
+    named = same.rename(columns={"type": "shots"})
+    assert len(Results.from_frame(named, methods=["base", "ours"]).pairs)

@@ -179,88 +179,56 @@
     ];
   }
 
-  // ---------------------------------------------------------------- what is left to the command
-
-  const NEEDS = [
-    [/\.(json|jsonl|ndjson)$/i, "The command reads JSON; the second line is for numbers below several keys, and names their path:",
-      file => [`fslcore report ${file}`, `fslcore report ${file} --value test.acc`]],
-    [/\.(npz|npy|parquet|xlsx|tex|log|out)$/i, "The command reads this format, recordings of fslcore included:", file => [`fslcore report ${file}`]],
-    [/^[^.]+$/, "The command reads folders, by a pattern with named parts where they hold folders:", file => [`fslcore report ${file}`,
-      `fslcore report '${file.replace(/'/g, "")}/{method}/seed{seed}/results.json' --value test.acc`]],
-  ];
-
-  /** What to type for files that this page does not read. */
-  function leftToCommand(names, options = []) {
-    const file = report.shellWord(names[0]), [, sentence, lines] = NEEDS.find(([ending]) => ending.test(names[0])) ?? [, "The command reads more than this page:", null];
-    if (names.length > 1) {
-      const all = `fslcore report ${names.map(report.shellWord).join(" ")}`, pattern = `fslcore report '{method}${/\.[^.]*$/.exec(names[0])?.[0] ?? ""}'`;
-      return toType("The command reads several files; the second line is for files that are named after their methods:", all, pattern);
-    }
-    return toType(sentence, ...(lines ? lines(file) : [["fslcore report", file, ...options].join(" ")]));
-  }
-
   // ---------------------------------------------------------------- the lab
 
   labs.register("report", root => {
     const problem = labs.sentence(), form = el("div", { class: "fsl-roles" }), out = el("div", { class: "fsl-report" });
 
-    function refuse(names, message, options) {
+    function refuse(names, message, options = []) {
       problem.say(message, true);
       form.replaceChildren();
-      out.replaceChildren(...leftToCommand(names, options));
+      const typed = ["fslcore report", ...names.map(report.shellWord), ...options].join(" ");
+      out.replaceChildren(...toType("The command reads more than this page: several files, folders, JSON, arrays, recordings of fslcore. It says what else to type:", typed));
     }
 
     function take(file) {
       try {
-        settle(report.tableOf(file), report.noOptions());
+        settle(report.tableOf(file), report.noChoices());
       } catch (error) {
         if (!(error instanceof report.Refusal)) throw error;
         refuse([file.name], error.message, error.options);
       }
     }
 
-    /** Shows the menus with what these options say; an answer only where each column has a role that a word or the user names. */
-    function settle(table, options, changed) {
+    /** Shows the menus with what these choices say; an answer only where each column has a role that a word or the user names. */
+    function settle(table, choices, changed) {
       let measured = null, refusal = null;
       try {
-        measured = report.measure(table, options);
+        measured = report.measure(table, choices);
       } catch (error) {
         if (!(error instanceof report.Refusal)) throw error;
         refusal = error;
       }
-      const isOpen = refusal instanceof report.Unassigned || refusal instanceof report.Direction;
-      const { options: proposed, problem: further } = isOpen ? report.proposal(table, options, report.measure) : { options, problem: null };
-      const menus = report.menus(table, { options, proposed, change: (next, label) => settle(table, next, label) });
-      const summary = el("summary", {}, `Roles of the columns of ${table.name}`), box = el("details", {}, summary, menus);
+      const isOpen = refusal instanceof report.Unassigned, menus = report.menus(table, choices, { change: (next, label) => settle(table, next, label), changed });
+      const box = el("details", {}, el("summary", {}, `Roles of the columns of ${table.name}`), menus);
       box.open = !measured || changed !== undefined;
       form.replaceChildren(box);
-      out.replaceChildren();
-      problem.say(refusal ? `${refusal.message}.` : "", refusal !== null && !isOpen);
-      if (isOpen) ask(table, proposed, further, box);
-      else if (measured) answer(table, measured, options);
-      if (refusal && !isOpen) out.replaceChildren(...toType("The command says more, and compares what this page does not:", [report.command([table.name], options), ...refusal.options].join(" ")));
+      problem.say(refusal ? `${refusal.message}.${isOpen ? " A verdict needs a role for every column that varies: choose it." : ""}` : "", refusal !== null && !isOpen);
+      if (measured) answer(table, measured, choices);
+      else {
+        const typed = [report.command(table, choices), ...refusal.options].join(" ");
+        out.replaceChildren(...toType(isOpen ? "Or type; the command proposes the roles that are missing:" : "The command says more, and compares what this page does not:", typed));
+      }
       if (changed !== undefined) [...form.querySelectorAll("label")].find(label => label.textContent === changed)?.control?.focus();
     }
 
-    /** What is proposed, for the user to confirm. */
-    function ask(table, proposed, further, box) {
-      const next = el("p", {}, further ? `With the roles that are proposed: ${further.message}. Choose others.`
-        : "A verdict needs a role for every column that varies. The menus show the most likely ones: change what is wrong, then confirm.");
-      const confirm = further ? [] : [labs.button("Confirm these roles and compare", () => {
-        settle(table, proposed);
-        out.querySelector(".fsl-verdicts")?.focus();
-      })];
-      box.append(next, ...confirm);
-      out.replaceChildren(...toType("Or type, with the same roles:", report.command([table.name], proposed)));
-    }
-
     /** Shows the answer, again after each choice. */
-    function answer(table, measured, options) {
+    function answer(table, measured, choices) {
       const names = report.distinct(measured.rows, "method"), verdicts = el("div", { role: "status" }), body = el("div");
       const references = Object.fromEntries([["every", "every two methods"], ...names.map((name, i) => [`m${i}`, `${name} with each other method`])]);
       const update = () => {
-        const reference = names[compared.value().slice(1)], chosen = { ...options, sampling: sampling.value(), reference: reference ?? null };
-        const typed = toType("The command writes the whole report: tables in LaTeX, the figure as PDF, and how many new tasks would show more.", report.command([table.name], chosen));
+        const reference = names[compared.value().slice(1)], chosen = { ...choices, sampling: sampling.value(), reference: reference ?? null };
+        const typed = toType("The command writes the whole report: tables in LaTeX, the figure as PDF, and how many new tasks would show more.", report.command(table, chosen));
         try {
           const found = report.analyse(measured, { sampling: chosen.sampling, reference });
           problem.say("");
@@ -276,8 +244,8 @@
       const sampling = labs.select("How were the tasks drawn?", { options: SAMPLINGS, change: update });
       const compared = labs.select("Compare", { options: references, change: update });
       update();
-      const choices = [...(measured.shape === "tasks" ? [sampling] : []), ...(names.length > 2 ? [compared] : [])];
-      out.replaceChildren(verdicts, ...(choices.length ? [labs.controls("", ...choices)] : []), body);
+      const more = [...(measured.shape === "tasks" ? [sampling] : []), ...(names.length > 2 ? [compared] : [])];
+      out.replaceChildren(verdicts, ...(more.length ? [labs.controls("", ...more)] : []), body);
     }
 
     const text = (name, content) => take({ name, bytes: new TextEncoder().encode(content) });
@@ -299,7 +267,7 @@
     const examples = Object.entries(report.EXAMPLES).map(([name, example]) => labs.button(example.title, () => text(name, example.text)));
     root.append(
       el("p", { class: "fsl-title" }, "Drop your file, get the report"),
-      el("p", {}, "A table as text. The page shows what each column is: names such as method, task and accuracy are known, and for others it proposes a role that you confirm. ",
+      el("p", {}, "A table as text. The page shows what each column is: names such as method, task and accuracy are known, and for others you choose a role. ",
         el("strong", {}, "Nothing leaves this page"), ": your browser reads the file here."),
       labs.dropZone("Drop a file here, or choose it (.csv, .tsv, .txt, .md)", open),
       folded("Paste a table instead", el("div", { class: "fsl-control" }, label, area), labs.button("Read it", () => text("pasted.csv", area.value))),

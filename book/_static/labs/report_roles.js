@@ -1,24 +1,17 @@
-// The role of each column, named by a word of fslcore/report/vocabulary.py or by an option, never by what is left: fslcore/report/roles.py in the page.
+// The role of each column: what the user chose in its menu, or what a word of fslcore/report/vocabulary.py names. Every other column has none ("").
 (function () {
   "use strict";
   const report = window.fslLabs.compute.report, { DECLARED, Refusal, fully } = report;
 
   const PLUS_MINUS = " ±", BRACKETS = " ()"; // at the end of columns that cells with two numbers give
-  const SETTINGS = ["dataset", "ways", "shots", "queries", "sampling"];
-  const KEEP_MEANING = new Set(["method", "value", "task", "item", "class", ...SETTINGS, "group", "support"]);
+  const SETTINGS = ["dataset", "ways", "shots", "queries", "sampling"], KEPT_WORDS = ["method", "value", "task", "item", "class", ...SETTINGS, "group", "support"];
+  const RESERVED = ["accuracy", "half_width", "total", "place"];
+  const SINGLE = ["method", "value", "group", "of"];
   const sets = Object.fromEntries(Object.entries(DECLARED.WORDS).map(([name, words]) => [name, new Set(words)]));
   const INDEX_NAME = fully(DECLARED.INDEX_NAME, "i"), NUMBERED = fully(DECLARED.NUMBERED, "i");
 
-  /** Columns without a role, and what else is not named: `missing` has 'value', 'rows', 'pm', 'n' and 'seed'. */
-  class Unassigned extends Refusal {
-    constructor(message, columns, missing, roles) {
-      super(message);
-      Object.assign(this, { columns, missing, roles });
-    }
-  }
-
-  /** A measure whose name says that lower is better, where nothing else says so. */
-  class Direction extends Refusal {}
+  /** What has to be said before there is an answer: the role of a column, or what no column shows. */
+  class Unassigned extends Refusal {}
 
   // ---------------------------------------------------------------- words
 
@@ -33,16 +26,20 @@
   }
 
   const meets = (words, others) => [...words].some(word => others.has(word));
+  const isAccuracy = name => roleOf(name) === "value";
 
   function isSummary(name) {
     const words = String(name).toLowerCase().match(/\p{L}+/gu) || [];
     return words.some(word => sets.SUMMARIES.has(word)) && words.every(word => sets.SUMMARIES.has(word) || sets.BESIDE_SUMMARIES.has(word));
   }
 
-  const isAccuracy = name => roleOf(name) === "value";
-  const isSecond = name => name.endsWith(PLUS_MINUS) || name.endsWith(BRACKETS);
+  /** The key of a block: that of the vocabulary, or the column's own name. */
+  function blockName(column) {
+    if (SETTINGS.includes(roleOf(column))) return roleOf(column);
+    return [...RESERVED, ...Object.values(DECLARED.ROLES)].includes(column) ? `${column} ` : column;
+  }
 
-  // ---------------------------------------------------------------- columns
+  // ---------------------------------------------------------------- cells
 
   const textOf = value => (typeof value === "number" ? (Number.isNaN(value) ? "nan" : String(Number(value.toPrecision(15)))) : value);
   const varies = values => values.some(value => !Object.is(value, values[0]));
@@ -50,261 +47,192 @@
   const distinctOf = values => [...new Set(present(values))];
   const isBinary = values => present(values).every(value => value === 0 || value === 1);
 
-  /** What a user says of a table, as fslcore/report/options.py: nothing yet. */
-  const noOptions = () => ({ method: null, value: null, group: null, methods: [], columns: new Map(), unit: new Map(), rows: null, by: [], where: [], ignore: [],
-    pm: null, n: null, low: null, high: null, of: null, lower_is_better: false, higher_is_better: false, out_of: null, seed: "unknown",
-    sampling: "unknown", reference: null });
+  // ---------------------------------------------------------------- roles
 
-  /** The rows that meet the conditions: any of those of one column, and all of different ones. */
-  function chosenRows(table, where) {
-    const wanted = Map.groupBy(where.map(condition => /^(.+?)=(.*)$/s.exec(condition)), ([, column]) => column);
-    let kept = [...table.places.keys()];
-    for (const [column, conditions] of wanted) {
-      checkColumn("where", column, table);
-      const texts = table.values.get(column).map(textOf), chosen = new Set(conditions.map(([,, value]) => value));
-      kept = kept.filter(row => chosen.has(texts[row]));
-    }
-    if (!kept.length) throw new Refusal(`where = ${where.join(" ")}; no row is left`);
+  /**
+   * What a user says of a table: `roles` of columns, which are method, value, methods (the column holds the values of one), columns:WORD (of one data
+   * set, seed, …), unit:WORD, by, group, of (totals), ignore and where:VALUE; and answers to what no column shows.
+   */
+  const noChoices = () => ({ roles: new Map(), rows: null, seed: "unknown", better: "", out_of: null, sampling: "unknown", reference: null });
+
+  /** The rows that a user chose. */
+  function chosenRows(table, { roles }) {
+    const wanted = [...roles].filter(([, role]) => role.startsWith("where:")).map(([column, role]) => [table.values.get(column), role.slice(6)]);
+    const kept = [...table.places.keys()].filter(row => wanted.every(([cells, text]) => textOf(cells[row]) === text));
     const values = new Map([...table.values].map(([name, cells]) => [name, kept.map(row => cells[row])]));
     return { ...table, values, places: kept.map(row => table.places[row]), length: kept.length };
   }
 
-  function checkColumn(option, name, table) {
-    if (!table.values.has(name)) throw new Refusal(`${option} = ${name}; the columns ${table.names.slice(0, 20).join(", ")} are there`);
-  }
+  /** The role of each column, with why those without meaning are left out, and what the names of columns such as seed0 say. */
+  class Roles extends Map {
+    why = new Map();
+    headers = new Map();
 
-  // ---------------------------------------------------------------- roles
+    columns(role) {
+      return [...this].filter(([, other]) => other === role).map(([column]) => column);
+    }
 
-  class Roles {
-    constructor() {
-      Object.assign(this, { method: null, value: null, wide: new Map(), keys: new Map(), blocks: [], spread: null, count: null, low: null, high: null,
-        of: null, ignored: new Map() });
+    column(role) {
+      return this.columns(role)[0] ?? null;
+    }
+
+    /** By column of values, what its name is: {method: "ours"}. */
+    get wide() {
+      const namesOf = (column, role) => {
+        if (role === "header") return this.headers.get(column);
+        return role === "methods" ? { method: column } : { [role.slice(8)]: column };
+      };
+      return [...this].filter(([, role]) => /^(header|methods|columns:.*)$/.test(role)).map(([column, role]) => [column, namesOf(column, role)]);
+    }
+
+    /** By column, the key of rows that it holds: a unit, a setting or a group. */
+    get keys() {
+      return [...this].filter(([, role]) => role === "group" || role.startsWith("unit:")).map(([column, role]) => [column, role.replace("unit:", "")]);
     }
 
     /** The keys that rows have, those in the names of columns included. */
-    words() {
-      const inside = [...this.wide.values()].flatMap(names => Object.keys(names));
-      return new Set([...this.keys.values(), ...inside, ...(this.method ? ["method"] : [])]);
+    get words() {
+      return new Set([...this.keys.map(([, key]) => key), ...this.wide.flatMap(([, names]) => Object.keys(names)), ...(this.column("method") === null ? [] : ["method"])]);
     }
 
-    has(column) {
-      return [this.method, this.value, this.count, this.low, this.high, this.of, this.spread && this.spread[1]].includes(column)
-        || this.wide.has(column) || this.keys.has(column) || this.blocks.includes(column) || this.ignored.has(column);
-    }
-
-    get namesMethods() {
-      return [...this.wide.values()].some(names => "method" in names);
+    leaveOut(column, why) {
+      this.set(column, "ignore");
+      this.why.set(column, why);
     }
   }
 
-  /** The role of each column of a table, or an `Unassigned` error with the columns that vary and have none. */
-  function rolesOf(table, options) {
-    const roles = declared(table, options);
-    leaveOutConstant(table, roles);
-    nameByWords(table, roles);
-    nameHeaders(table, roles);
-    leaveOutMeasures(table, roles);
-    addSpread(table, options, roles);
-    try {
-      checkSample(table, roles);
-    } catch (error) {
-      error.roles = roles; // for the menus, which may say otherwise
-      throw error;
+  /** The roles of a table's columns. */
+  function rolesOf(whole, choices) {
+    const rows = chosenRows(whole, choices), table = rows.length ? rows : whole, said = [...choices.roles].filter(([, role]) => !role.startsWith("where:")), isSecond = name => name.endsWith(PLUS_MINUS) || name.endsWith(BRACKETS);
+    const roles = new Roles([...table.names.map(name => [name, ""]), ...said]), open = () => roles.columns("");
+    for (const column of open()) {
+      const values = table.values.get(column), countsOn = table.numeric.has(column) && values.every((value, i) => i === 0 || value - values[i - 1] === 1);
+      if (!varies(values) && !KEPT_WORDS.includes(roleOf(column)) && !sets.ANSWERS.has(plainName(column))) roles.leaveOut(column, "constant");
+      else if (INDEX_NAME.test(column) && countsOn) roles.leaveOut(column, "an index");
     }
-    const unnamed = unnamedColumns(table, roles), missing = [];
-    let columns = unnamed;
-    if (!roles.value && !roles.wide.size) {
-      missing.push("value");
-      columns = [...unnamed, ...constantNumbers(table, roles)];
+    nameByWords(table, roles, open().filter(name => !isSecond(name)));
+    if (roles.column("value") === null) {
+      if (!roles.wide.length) nameHeaders(table, roles);
+    } else {
+      for (const column of open().filter(name => !isSecond(name))) leaveOutMeasure(column, table, roles);
+      nameSpreads(table, roles);
     }
-    if (roles.spread && roles.spread[0] === "unknown") missing.push("pm");
-    if (!columns.length && !missing.length) return roles;
-    let message = columns.length ? `${table.name}: ${columns.join(", ")} ${columns.length > 1 ? "have" : "has"} no role` : `${table.name}: no column is named as values`;
-    if (missing.join() === "pm" && !columns.length) message = `${table.name}: what ± is has to be said`;
-    throw new Unassigned(message, columns, missing, roles);
-  }
-
-  /** The roles that options name; a column has one. */
-  function declared(table, options) {
-    const roles = new Roles(), given = new Map();
-    const use = (option, column) => {
-      checkColumn(option, column, table);
-      if (given.has(column)) throw new Refusal(`${option} = ${column}; ${given.get(column)} names it too: a column has one role`);
-      given.set(column, option);
-      return column;
-    };
-    const isWide = options.methods.length > 0 || options.columns.size > 0;
-    if (options.method !== null) roles.method = use("method", options.method);
-    if (options.value !== null && (table.values.has(options.value) || !isWide)) roles.value = use("value", options.value);
-    for (const name of options.methods) roles.wide.set(use("methods", name), { method: name });
-    for (const [word, names] of options.columns) names.forEach(name => roles.wide.set(use("columns", name), { [word]: name }));
-    if (roles.value && roles.wide.size) throw new Refusal(`${roles.value} holds values, and so do columns of their own (${[...roles.wide.keys()].join(", ")}): one of the two can`);
-    for (const [column, word] of options.unit) roles.keys.set(use("unit", column), word);
-    roles.blocks = options.by.map(name => use("by", name));
-    if (options.group !== null) roles.keys.set(use("group", options.group), "group");
-    for (const role of ["low", "high", "of"]) if (options[role] !== null) roles[role] = use(role, options[role]);
-    if ((roles.low === null) !== (roles.high === null)) throw new Refusal("low and high must be given together");
-    if (options.n !== null) roles.count = /^[1-9]\d*$/.test(options.n) && !table.values.has(options.n) ? Number(options.n) : use("n", options.n);
-    const [, kind, column] = /^(\w*)=?(.*)$/s.exec(options.pm || "");
-    if (column) roles.spread = [kind, use("pm", column)];
-    for (const name of options.ignore) {
-      if (name === BRACKETS.trim()) table.names.filter(other => other.endsWith(BRACKETS)).forEach(other => roles.ignored.set(other, "ignored"));
-      else roles.ignored.set(use("ignore", name), "ignored");
+    for (const column of table.names.filter(name => name.endsWith(PLUS_MINUS))) {
+      if ([roles.column("value"), ...roles.wide.map(([name]) => name)].includes(column.slice(0, -PLUS_MINUS.length))) roles.set(column, "spread");
     }
     return roles;
   }
 
-  /** Leave out what tells no row from another: constant columns, and an index without a name. */
-  function leaveOutConstant(table, roles) {
-    for (const [column, values] of table.values) {
-      if (roles.has(column)) continue;
-      const countsOn = table.numeric.has(column) && values.every((value, i) => i === 0 || value - values[i - 1] === 1);
-      if (!varies(values) && !KEEP_MEANING.has(roleOf(column)) && !sets.ANSWERS.has(plainName(column))) roles.ignored.set(column, "constant");
-      else if (INDEX_NAME.test(column) && countsOn) roles.ignored.set(column, "an index");
-    }
-  }
-
-  const unnamedColumns = (table, roles) => table.names.filter(column => !roles.has(column));
-
-  /** The constant columns that may hold the values of a method: numbers, under no known word. */
-  function constantNumbers(table, roles) {
-    const isOpen = column => roles.ignored.get(column) === "constant" && table.numeric.has(column) && present(table.values.get(column)).length > 0;
-    return [...roles.ignored.keys()].filter(column => isOpen(column) && roleOf(column) === undefined);
-  }
-
-  /** The columns that may be measurements, in their order. */
-  function openColumns(table, roles) {
-    const possible = new Set([...unnamedColumns(table, roles), ...constantNumbers(table, roles)]);
-    return table.names.filter(column => possible.has(column));
-  }
-
   /** Give roles by the vocabulary; two columns of one role have none. */
-  function nameByWords(table, roles) {
-    const found = new Map();
-    for (const column of table.names) {
-      if (roles.has(column) || isSecond(column)) continue;
-      const isAnswer = sets.ANSWERS.has(plainName(column)) && isBinary(table.values.get(column)), role = isAnswer ? "value" : roleOf(column);
-      if (role) found.set(role, [...(found.get(role) || []), column]);
-    }
-    const known = roles.words(), hasValues = roles.value !== null || roles.wide.size > 0;
-    for (const [role, columns] of found) {
-      if (known.has(role) || columns.length > 1) continue;
-      if (role === "method") roles.method = columns[0];
-      else if (role !== "value") roles.keys.set(columns[0], role);
-      else if (!hasValues) roles.value = columns[0];
+  function nameByWords(table, roles, columns) {
+    const wordOf = column => (sets.ANSWERS.has(plainName(column)) && isBinary(table.values.get(column)) ? "value" : roleOf(column));
+    const { words } = roles, hasValues = roles.column("value") !== null || roles.wide.length > 0;
+    for (const [word, named] of Map.groupBy(columns, wordOf)) {
+      if (word === undefined || words.has(word) || named.length > 1 || (word === "value" && hasValues)) continue;
+      roles.set(named[0], ["method", "value", "group"].includes(word) ? word : `unit:${word}`);
     }
   }
+
+  /** The columns that may be measurements: those without a role, and constant numbers under no known word. */
+  const openNumbers = (table, roles) => table.names.filter(column => table.numeric.has(column) && (roles.get(column) === ""
+    || (roles.why.get(column) === "constant" && present(table.values.get(column)).length > 0 && roleOf(column) === undefined)));
 
   /** Columns whose names hold a word and a number: seed0, ours_run2, 5-shot. */
   function nameHeaders(table, roles) {
-    if (roles.value || roles.wide.size) return;
-    const matches = openColumns(table, roles).filter(column => table.numeric.has(column)).map(column => [column, NUMBERED.exec(column)?.groups]);
-    const found = matches.filter(([, groups]) => groups);
-    const kinds = new Set(found.map(([, groups]) => JSON.stringify([Boolean(groups.shots), (groups.word || "").toLowerCase(), Boolean(groups.method || groups.of)])));
-    if (found.length < 2 || kinds.size !== 1 || (roles.method && (found[0][1].method || found[0][1].of))) return;
+    const found = openNumbers(table, roles).map(column => [column, NUMBERED.exec(column)?.groups]).filter(([, groups]) => groups);
+    const kinds = new Set(found.map(([, groups]) => [Boolean(groups.shots), (groups.word || "").toLowerCase(), Boolean(groups.method || groups.of)].join()));
+    if (found.length < 2 || kinds.size !== 1 || (roles.column("method") !== null && (found[0][1].method || found[0][1].of))) return;
     for (const [column, groups] of found) {
       const names = { [groups.shots ? "shots" : roleOf(groups.word)]: Number(groups.shots || groups.number) };
       if (groups.method || groups.of) names.method = groups.method || groups.of;
-      roles.wide.set(column, names);
-      roles.ignored.delete(column);
+      roles.headers.set(column, names);
+      roles.set(column, "header");
+      roles.why.delete(column);
     }
   }
 
-  /** Beside a column of values, leave out other measures and facts of a run, which have a name. */
-  function leaveOutMeasures(table, roles) {
-    if (!roles.value) return;
-    for (const column of table.names) {
-      if (roles.has(column) || isSecond(column)) continue;
-      const words = wordsOf(column), isOfBest = (words.has("best") || words.has("last")) && meets(words, sets.STEPS);
-      if (meets(words, sets.OTHER_MEASURES) && table.numeric.has(column)) roles.ignored.set(column, "another measure");
-      else if (sets.FACTS.has(plainName(column)) || words.has("time") || isOfBest) roles.ignored.set(column, "a fact of the run");
+  /** Beside a column of values, leave out another measure or a fact of a run, which has a name. */
+  function leaveOutMeasure(column, table, roles) {
+    const words = wordsOf(column), isOfBest = (words.has("best") || words.has("last")) && meets(words, sets.STEPS);
+    if (meets(words, sets.OTHER_MEASURES) && table.numeric.has(column)) roles.leaveOut(column, "another measure");
+    else if (sets.FACTS.has(plainName(column)) || words.has("time") || isOfBest) roles.leaveOut(column, "a fact of the run");
+  }
+
+  /** Columns that show how much the values, which are means, vary: by a known word. */
+  function nameSpreads(table, roles) {
+    const ofValue = plainName(roles.column("value")), isFree = column => roles.get(column) === "" || roles.why.get(column) === "constant";
+    for (const column of table.names.filter(name => isFree(name) && table.numeric.has(name))) {
+      const plain = plainName(column), rest = plain.startsWith(ofValue) ? plain.slice(ofValue.length) : plain;
+      if (sets.SPREADS.has(rest) || sets.SPREADS.has(plain)) roles.set(column, "spread");
     }
   }
 
-  /** Find what shows how much a mean varies: ± in its cells, or a column with a known word. */
-  function addSpread(table, options, roles) {
-    if (roles.low === null) {
-      for (const column of table.names.filter(name => name.endsWith(PLUS_MINUS))) {
-        const base = column.slice(0, -PLUS_MINUS.length);
-        if (base !== roles.value && !roles.wide.has(base)) continue;
-        roles.spread = roles.spread || [(options.pm || "unknown").split("=")[0], ""];
-        roles.ignored.set(column, "±");
-      }
+  /** Throw what stands between these roles and an answer. */
+  function checkRoles(table, roles) {
+    if (!table.length) throw new Refusal("no row is left of those that were chosen");
+    const { name } = table, open = roles.columns(""), wide = roles.wide.map(([column]) => column), [value, spread] = [roles.column("value"), roles.column("spread")];
+    for (const column of table.names.filter(other => !table.numeric.has(other) && /^(|method|unit:.*)$/.test(roles.get(other)))) {
+      const texts = new Set(table.values.get(column).map(text => text.toLowerCase()));
+      if (DECLARED.WORDS.DESCRIBED.every(word => texts.has(word))) throw new Refusal(`${name} is a summary (rows count, mean, std, min, max): bring the rows that it summarises`);
     }
-    if (!roles.value) return;
-    const isFree = column => !roles.has(column) || roles.ignored.get(column) === "constant";
-    for (const column of table.names.filter(isFree)) {
-      const plain = plainName(column), ofValue = plainName(roles.value);
-      const kind = DECLARED.KIND_OF_SPREAD[plain.startsWith(ofValue) ? plain.slice(ofValue.length) : plain] || DECLARED.KIND_OF_SPREAD[plain];
-      if (kind && roles.spread === null && roles.low === null && table.numeric.has(column)) roles.spread = [(options.pm || kind).split("=")[0], column];
+    if (spread !== null) throw new Refusal(`${spread} shows how much means vary: the command compares such means, and this page does not`);
+    if (value !== null && wide.length) throw new Refusal(`${value} holds values, and so do columns of their own (${wide.join(", ")}): one of the two can`);
+    if (roles.column("of") !== null && wide.length) throw new Refusal(`${roles.column("of")} holds the totals of one column of values, and ${wide.join(", ")} hold values`);
+    if (roles.column("method") !== null && roles.wide.some(([, names]) => "method" in names)) {
+      throw new Refusal(`${roles.column("method")} names methods, and so do columns of their own (${wide.join(", ")}): one of the two can`);
     }
-    const counts = table.names.filter(column => sets.COUNTS.has(plainName(column)) && isFree(column));
-    if (roles.spread && roles.count === null && counts.length === 1) roles.count = counts[0];
-    if (roles.spread && roles.spread[0] === "sd" && roles.count === null) {
-      throw new Unassigned("A standard deviation beside a mean needs the number of values behind it", [], ["n"], roles);
-    }
+    const keys = [...roles.keys.map(([, key]) => key), ...roles.columns("by").map(blockName)], twice = keys.find((key, i) => keys.indexOf(key) < i || roles.wide.some(([, names]) => key in names));
+    if (twice !== undefined) throw new Refusal(`two columns, or a column and the names of others, both say the ${twice} of a row: one of them can`);
+    if (open.length) throw new Unassigned(`${name}: ${open.join(", ")} ${open.length > 1 ? "have" : "has"} no role`);
+    if (value === null && !wide.length) throw new Unassigned(`${name}: no column is named as values`);
   }
 
-  /** Refuse what is no sample: curves of training, trials, summaries, shots in headers. */
-  function checkSample(table, roles) {
-    const { name } = table;
-    const units = ["task", "item", "class", "dataset", "seed", "run", "fold", "draw"].filter(word => roles.words().has(word));
-    for (const [column, values] of table.values) {
-      if (roles.has(column) || !varies(values)) continue;
-      const plain = plainName(column);
-      if (sets.STEPS.has(plain) && table.numeric.has(column)) {
-        throw new Refusal(`${name}: ${column} has ${distinctOf(values).length} values: a training curve, whose steps are no independent sample. Keep the final test `
-          + "of each training, with several seeds, tasks or data sets; if each step is a test task of its own, choose task for this column");
-      }
-      if (sets.TRIALS.has(plain) || column.startsWith("params_") || (column.startsWith("param_") && table.names.includes("params"))) {
-        throw new Refusal(`${name}: ${column} numbers the trials of a search: they are no sample, and the best of them is too high. Bring the chosen setting on `
-          + "several seeds, tasks or data sets");
-      }
-    }
-    const open = unnamedColumns(table, roles), first = open.find(column => !table.numeric.has(column));
-    for (const column of [first, ...roles.keys.keys(), roles.method].filter(Boolean)) {
-      const texts = new Set(table.values.get(column).map(value => textOf(value).toLowerCase()));
-      if (DECLARED.WORDS.DESCRIBED.every(word => texts.has(word))) {
-        throw new Refusal(`${name} is a summary (rows count, mean, std, min, max): bring the rows that it summarises`);
-      }
-    }
-    if (roles.value || roles.wide.size) return;
-    const words = new Set(open.flatMap(column => [...wordsOf(column)])), hasAny = (...some) => some.some(word => words.has(word));
-    if (hasAny("train", "training") && hasAny("val", "valid", "loss", "lr") && !units.length && !roles.method) {
-      throw new Refusal(`${name} has the columns ${open.slice(0, 6).join(", ")}: a log of one training, whose rows are no independent sample. Bring the final test of `
-        + "several seeds, tasks or data sets");
-    }
-    const numbers = openColumns(table, roles).filter(column => /^\d+$/.test(column));
-    if (numbers.length > 1 && roles.method) {
-      throw new Refusal(`${name}: the columns ${numbers.join(", ")} are numbers of shots, of seeds or of tasks. Seeds and tasks are a sample: choose “values of one `
-        + "seed” for each. Numbers of shots are chosen, and one number for each shows nothing of how much it varies");
-    }
-  }
-
-  /** Whether lower values are better: by an arrow, an option, or the measure's name, which is asked. */
-  function isLowerBetter(table, roles, options) {
-    if (options.lower_is_better || options.higher_is_better) return options.lower_is_better;
-    const chosen = options.where.map(condition => condition.replace(/^.*=/s, ""));
-    const names = [roles.value, roles.method, options.value, ...roles.wide.keys(), ...chosen].filter(Boolean);
+  /** Whether lower values are better: by an arrow, an answer, or the measure's name, which is asked. */
+  function isLowerBetter(table, roles, { better, roles: said }) {
+    if (better) return better === "lower";
+    const value = roles.column("value"), rows = [...said.values()].filter(role => role.startsWith("where:")).map(role => role.slice(6).replace(/^.*=/s, ""));
+    const names = [value, roles.column("method"), ...roles.wide.map(([column]) => column), ...rows].filter(Boolean);
     if (names.some(name => name.includes("↓"))) return true;
-    if (names.some(name => name.includes("↑")) || (roles.value && isAccuracy(roles.value))) return false;
+    if (names.some(name => name.includes("↑")) || (value !== null && isAccuracy(value))) return false;
     const unclear = new Set(["time", "times", "error"]);
-    const ofFile = roles.value ? undefined : [...wordsOf(table.stem)].find(word => sets.LOWER_IS_BETTER.has(word) && !unclear.has(word));
+    const ofFile = value === null ? [...wordsOf(table.stem)].find(word => sets.LOWER_IS_BETTER.has(word) && !unclear.has(word)) : undefined;
     const asked = names.find(name => meets(wordsOf(name), sets.LOWER_IS_BETTER)) ?? ofFile;
-    if (asked !== undefined) throw new Direction(`${asked}: lower is better of an error, a loss or a time; say which values are better`);
+    if (asked !== undefined) throw new Unassigned(`${asked}: lower is better of an error, a loss or a time; say which values are better`);
     return false;
   }
 
-  /** The roles that are known, also where some columns have none. */
-  function knownRoles(table, options) {
-    try {
-      return rolesOf(chosenRows(table, options.where), options);
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return error.roles ?? new Roles();
-    }
+  // ---------------------------------------------------------------- choices
+
+  /** Choices in which a column has a role; one that its word names already needs none. */
+  function withRole(table, choices, column, role) {
+    const others = { ...choices, roles: new Map([...choices.roles].filter(([name, other]) => name !== column && !(SINGLE.includes(role) && other === role))) };
+    if (role !== "" && rolesOf(table, others).get(column) !== role) others.roles.set(column, role);
+    return others;
   }
 
-  Object.assign(report, { SETTINGS, PLUS_MINUS, BRACKETS, Unassigned, Direction, sets, plainName, roleOf, wordsOf, meets, isSummary, isAccuracy, textOf, varies, present,
-    distinctOf, isBinary, noOptions, chosenRows, rolesOf, knownRoles, isLowerBetter });
+  const shellWord = name => (/^[\w@%+=:,./-]+$/.test(name) ? name : `'${String(name).replace(/'/g, "'\"'\"'")}'`);
+
+  /** The command that says the same. */
+  function command({ name }, { roles, rows, seed, better, out_of, sampling, reference }) {
+    const parts = ["fslcore report", shellWord(name.startsWith("-") ? `./${name}` : name)];
+    const add = (option, ...words) => words.length && parts.push(option, ...words.map(word => shellWord(String(word))));
+    const columnsOf = role => [...roles].filter(([, other]) => other === role).map(([column]) => column);
+    const pairsOf = kind => [...roles].filter(([, role]) => role.startsWith(kind)).map(([column, role]) => `${column}=${role.slice(kind.length)}`);
+    if (sampling !== "unknown") add("--sampling", sampling);
+    if (seed !== "unknown") add("--seed", seed);
+    if (reference !== null) add("--reference", reference);
+    for (const role of [...SINGLE, "methods"]) add(`--${role}`, ...columnsOf(role));
+    for (const role of new Set([...roles.values()].filter(other => other.startsWith("columns:")))) add("--columns", role.slice(8), ...columnsOf(role));
+    add("--unit", ...pairsOf("unit:"));
+    if (rows !== null) add("--rows", rows);
+    add("--by", ...columnsOf("by"));
+    add("--where", ...pairsOf("where:"));
+    add("--ignore", ...columnsOf("ignore"));
+    if (better) parts.push(`--${better}-is-better`);
+    if (out_of !== null) add("--out-of", out_of);
+    return parts.join(" ");
+  }
+
+  Object.assign(report, { SETTINGS, PLUS_MINUS, Unassigned, sets, plainName, roleOf, blockName, wordsOf, meets, isSummary, isAccuracy, textOf, distinctOf, noChoices, chosenRows,
+    rolesOf, checkRoles, isLowerBetter, openNumbers, withRole, command, shellWord });
 })();

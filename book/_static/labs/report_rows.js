@@ -1,26 +1,18 @@
 // A row per measurement, and what kind of sample the rows are, from the roles that were named: fslcore/report/shapes.py in the page.
 (function () {
   "use strict";
-  const labs = window.fslLabs, report = labs.compute.report, { DECLARED, SETTINGS, PLUS_MINUS, Refusal, Unassigned, sets } = report;
-  const { plainName, roleOf, wordsOf, meets, isAccuracy, isSummary, textOf, isValue, visible, chosenRows, rolesOf, isLowerBetter, noOptions } = report;
+  const labs = window.fslLabs, report = labs.compute.report, { SETTINGS, Refusal, Unassigned, sets } = report;
+  const { plainName, roleOf, blockName, wordsOf, meets, isAccuracy, isSummary, textOf, isValue, visible, chosenRows, rolesOf, checkRoles, isLowerBetter, noChoices } = report;
 
   const UNIT_KEYS = ["task", "item", "class"], COUNT_KEYS = ["ways", "shots", "queries"];
   const SAMPLE_KEYS = ["seed", "draw", "run", "fold", "support"];
   const FEW_VALUES = 4; // different values of a block that may come again by chance
-  const CONSTANT = new Set(["constant", "an index", "±"]); // why columns are left out that no sentence names
 
   const distinct = (rows, key) => [...new Set(rows.map(row => row[key]))];
   /** Groups of rows by their values of some keys, in order of appearance. */
   const grouped = (rows, keys) => [...Map.groupBy(rows, row => JSON.stringify(keys.map(key => row[key]))).values()];
   const hasKey = (rows, key) => rows.length > 0 && key in rows[0];
   const varying = (rows, key) => hasKey(rows, key) && distinct(rows, key).length > 1;
-
-  /** The key of a block: that of the vocabulary, or the column's own name. */
-  function blockName(column) {
-    if (SETTINGS.includes(roleOf(column))) return roleOf(column);
-    const reserved = ["method", "accuracy", "half_width", "total", "place", "value", ...UNIT_KEYS, ...SAMPLE_KEYS, ...SETTINGS, "group"];
-    return reserved.includes(column) ? `${column} ` : column;
-  }
 
   /** The numbers of a column of values, or a `Refusal` with the first cell that is none. */
   function numbersOf(table, column) {
@@ -33,22 +25,17 @@
 
   /** A row per value: method, accuracy, the keys and the blocks, and the row's place in the file. */
   function rowsBy(table, roles) {
-    const columns = [...roles.keys, ...roles.blocks.map(column => [column, blockName(column)]), ...(roles.method ? [[roles.method, "method"]] : [])];
+    const method = roles.column("method"), [value, total] = [roles.column("value"), roles.column("of")];
+    const columns = [...roles.keys, ...roles.columns("by").map(column => [column, blockName(column)]), ...(method === null ? [] : [[method, "method"]])];
     const keyed = table.places.map((place, i) => ({ place, ...Object.fromEntries(columns.map(([column, key]) => [key, table.values.get(column)[i]])) }));
-    if (!roles.value) return [...roles.wide].flatMap(([column, names]) => {
-      const values = numbersOf(table, column), halves = halfWidths(table, roles, column);
-      return keyed.map((row, i) => ({ ...row, accuracy: values[i], ...names, ...(halves && { half_width: halves[i] }) }));
+    const unnamed = Object.fromEntries(roles.wide.flatMap(([, names]) => Object.keys(names)).map(key => [key, NaN])); // where columns are named unlike
+    if (value === null) return roles.wide.flatMap(([column, names]) => {
+      const values = numbersOf(table, column);
+      return keyed.map((row, i) => ({ ...row, accuracy: values[i], ...unnamed, ...names }));
     });
-    const values = numbersOf(table, roles.value), totals = roles.of && numbersOf(table, roles.of), halves = halfWidths(table, roles, roles.value);
-    if (totals && values.some((value, i) => value > totals[i] || totals[i] <= 0)) throw new Refusal(`${roles.value} must be counts up to their totals, ${roles.of}, got a larger one`);
-    return keyed.map((row, i) => ({ ...row, accuracy: totals ? values[i] / totals[i] : values[i], ...(halves && { half_width: halves[i] }) }));
-  }
-
-  /** What shows how much each mean varies: only whether all have it counts here, as the command compares printed means. */
-  function halfWidths(table, roles, column) {
-    if (roles.low !== null) return numbersOf(table, roles.high);
-    const name = roles.spread && (roles.spread[1] || `${column}${PLUS_MINUS}`);
-    return name && table.values.has(name) ? numbersOf(table, name) : null;
+    const values = numbersOf(table, value), totals = total !== null && numbersOf(table, total);
+    if (totals && values.some((part, i) => part > totals[i] || totals[i] <= 0)) throw new Refusal(`${value} must be counts up to their totals, ${total}, got a larger one`);
+    return keyed.map((row, i) => ({ ...row, accuracy: totals ? values[i] / totals[i] : values[i] }));
   }
 
   /** Rows with the names of their methods, without methods that have no value. */
@@ -68,35 +55,37 @@
   }
 
   /** What the values measure: the metric that was chosen, or the name of their column. */
-  function measureOf(roles, options) {
-    const chosen = options.where.map(condition => condition.split("=")).find(([column]) => sets.METRICS.has(plainName(column)));
-    return chosen ? chosen.slice(1).join("=") : roles.value ?? options.value;
+  function measureOf(roles, choices) {
+    const chosen = [...choices.roles].find(([column, role]) => role.startsWith("where:") && sets.METRICS.has(plainName(column)));
+    return chosen ? chosen[1].slice(6) : roles.column("value");
   }
 
   /** Accuracies in percent, other measures as written: {percent, measure}, what they are in words. */
-  function scale(rows, { table, roles, options, lower, notes }) {
+  function scale(rows, { table, roles, choices, lower, notes }) {
     const { name } = table, values = rows.map(row => row.accuracy).filter(value => !Number.isNaN(value)), whole = values.every(Number.isInteger);
     if (!values.every(Number.isFinite)) throw new Refusal(`values of ${name} must be finite, or nan, got infinity`);
     const multiply = factor => rows.forEach(row => (row.accuracy *= factor));
-    if (roles.of) {
+    if (roles.column("of") !== null) {
       multiply(100);
       notes.push("Counts are divided by their totals; each row weighs the same.");
-      return { percent: true, measure: `${roles.value} of ${roles.of} in percent` };
+      return { percent: true, measure: `${roles.column("value")} of ${roles.column("of")} in percent` };
     }
-    const measure = measureOf(roles, options), isAnswer = sets.ANSWERS.has(plainName(measure)) && values.every(value => value === 0 || value === 1);
-    const isShare = measure === null || isAccuracy(measure) || isAnswer || options.out_of !== null;
+    const measure = measureOf(roles, choices), { better, out_of } = choices, isAnswer = sets.ANSWERS.has(plainName(measure)) && values.every(value => value === 0 || value === 1);
+    const isShare = measure === null || isAccuracy(measure) || isAnswer || out_of !== null;
     if (lower || !isShare) return { percent: false, measure: `${measure || "values"} as written (${lower ? "lower" : "higher"} is better)` };
-    const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b)), full = options.out_of || (high <= 1 ? 1 : 100);
+    const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b)), full = Number(out_of) || (high <= 1 ? 1 : 100);
     if (low < 0 || high > full) {
-      throw new Refusal(`${name}: ${measure ?? [...roles.wide.keys()][0]} has the value ${low < 0 ? low : high}, and accuracies go from 0 to ${full}; choose the scale, or which `
+      throw new Refusal(`${name}: ${measure ?? roles.wide[0][0]} has the value ${low < 0 ? low : high}, and accuracies go from 0 to ${full}; choose the scale, or which `
         + "values are better, if it measures something else");
     }
-    if (options.out_of === null) checkOneUnit(rows, name);
+    if (out_of === null) checkOneUnit(rows, name);
     if (full === 1 && !values.every(value => value === 0 || value === 1)) notes.push("Values from 0 to 1 are read as shares.");
-    if (whole && high > 1 && options.out_of === null) notes.push("Whole numbers are read as percent; if they count right answers, say --out-of N.");
+    if (whole && high > 1 && out_of === null) notes.push("Whole numbers are read as percent; if they count right answers, say --out-of N.");
     multiply(100 / full);
-    const isNamed = measure !== null || [...roles.wide.keys()].some(column => meets(wordsOf(column), new Set(["acc", "accuracy"])));
-    const isSaid = options.higher_is_better || options.out_of !== null, isAssumed = !(isNamed || isSaid || values.every(value => value === 0 || value === 1));
+    const isNamed = measure !== null || roles.wide.some(([column]) => meets(wordsOf(column), new Set(["acc", "accuracy"])));
+    const isSaid = better === "higher" || out_of !== null, isAssumed = !(isNamed || isSaid || values.every(value => value === 0 || value === 1));
+    const block = roles.columns("by").find(column => roleOf(column) === undefined && varying(rows, blockName(column)));
+    if (isAssumed && block !== undefined) throw new Unassigned(`nothing says what the columns measure, which may differ between blocks of ${block}; say which values are better`);
     return { percent: true, measure: `accuracy in percent${isAssumed ? " (assumed, as no name says so)" : ""}` };
   }
 
@@ -125,24 +114,25 @@
   }
 
   /** Rows that have a value, with the key of their unit, and no row twice. */
-  function withUnits(rows, options, roles, blocks, notes) {
+  function withUnits(rows, choices, blocks, notes) {
     const keys = ["method", ...new Set([...SETTINGS, ...blocks, ...SAMPLE_KEYS, ...UNIT_KEYS])].filter(key => hasKey(rows, key));
     const hasValue = row => !Number.isNaN(row.accuracy);
-    if (options.rows !== null) {
-      if (keys.includes(options.rows)) throw new Refusal(`A column names the ${options.rows} already: a row is said to be one too`);
-      return numberedRows(rows, keys, options.rows, notes).filter(hasValue);
+    if (choices.rows !== null) {
+      if (keys.includes(choices.rows)) throw new Refusal(`A column names the ${choices.rows} already: a row is said to be one too`);
+      return numberedRows(rows, keys, choices.rows, notes).filter(hasValue);
     }
     const measured = rows.filter(hasValue), parts = { class: "accuracies of the classes", item: "answers to the items" };
     const inTask = Object.keys(parts).filter(key => keys.includes(key));
     if (keys.includes("task") && inTask.length && !keys.includes("support")) {
       inTask.forEach(key => notes.push(`The ${parts[key]} of a task are averaged.`));
-      return grouped(measured, keys.filter(key => !(key in parts))).map(part => ({ ...part[0], accuracy: part.reduce((sum, row) => sum + row.accuracy, 0) / part.length }));
+      const means = grouped(measured, keys.filter(key => !(key in parts))).map(part => ({ ...part[0], accuracy: part.reduce((sum, row) => sum + row.accuracy, 0) / part.length }));
+      means.forEach(row => inTask.forEach(key => delete row[key]));
+      return means;
     }
     const repeated = grouped(measured, keys).find(part => part.length > 1);
     if (!repeated) return measured;
     if (!UNIT_KEYS.some(key => keys.includes(key))) {
-      throw new Unassigned(`${repeated[0].method} has ${labs.number(repeated.length)} rows, and nothing says what a row is, where row k is the same for all methods`,
-        [], ["rows"], roles);
+      throw new Unassigned(`${repeated[0].method} has ${labs.number(repeated.length)} rows, and nothing says what a row is, where row k is the same for all methods`);
     }
     throw new Refusal(`${repeated.length} rows have ${keys.map(key => `${key} ${textOf(repeated[0][key])}`).join(", ")}: keep each once, name what differs, or choose rows`);
   }
@@ -201,15 +191,15 @@
   }
 
   /** What the rows are a sample of, by the names of fslcore.report.model.Shape. */
-  function shapeOf(rows, options, roles, blocks, notes) {
+  function shapeOf(rows, choices, lower, blocks, notes) {
     const units = UNIT_KEYS.filter(key => hasKey(rows, key)), seeded = ["run", "draw", "seed", "fold"].filter(key => varying(rows, key));
     if (seeded.length > 1) throw new Refusal(`${seeded.join(" and ")} both vary; one of them can be the sample: compare within the other, or choose its rows`);
     if ((hasKey(rows, "support") && (units.length || varying(rows, "support"))) || (units.length && hasKey(rows, "group"))) return "items under supports";
     if (seeded.length) checkCopies(rows, seeded[0], blocks, notes);
     if (!units.length) return shapeOfMeans(rows, seeded, blocks);
     checkBlocks(rows, seeded, blocks);
-    if (seeded.length) return shapeOfSeeded(seeded[0], options, roles);
-    if (rows.every(row => row.accuracy === 0 || row.accuracy === 100) && !options.lower_is_better) {
+    if (seeded.length) return shapeOfSeeded(seeded[0], choices.seed);
+    if (rows.every(row => row.accuracy === 0 || row.accuracy === 100) && !lower) {
       notes.push("Values are 0 and 1 alone: each is read as one wrong or right answer.");
       return "right or wrong answers";
     }
@@ -218,7 +208,6 @@
 
   function shapeOfMeans(rows, seeded, blocks) {
     const hasDatasets = varying(rows, "dataset") && !blocks.includes("dataset");
-    if (hasKey(rows, "half_width") && rows.every(row => !Number.isNaN(row.half_width))) return "printed means";
     if (seeded[0] === "fold" && hasDatasets) throw new Refusal("folds and data sets both vary: compare within each data set");
     if (seeded[0] === "fold") return "folds";
     if (hasDatasets) return seeded.length ? "data sets and seeds" : "data sets";
@@ -227,11 +216,11 @@
       + "fslcore compare 79.59±0.52 76.87±0.56 --tasks 600");
   }
 
-  function shapeOfSeeded(key, options, roles) {
-    if (key === "draw" || (key === "seed" && options.seed === "tasks")) return "tasks in several draws";
-    if (key === "run" || (key === "seed" && options.seed === "runs")) return "training runs on tasks";
+  function shapeOfSeeded(key, numbered) {
+    if (key === "draw" || (key === "seed" && numbered === "tasks")) return "tasks in several draws";
+    if (key === "run" || (key === "seed" && numbered === "runs")) return "training runs on tasks";
     if (key === "fold") throw new Refusal("a fold beside tasks or items: compare within each fold, or choose run or draw for it");
-    throw new Unassigned("what a seed numbers has to be said: trainings, or draws of tasks", [], ["seed"], roles);
+    throw new Unassigned("what a seed numbers has to be said: trainings, or draws of tasks");
   }
 
   const PLURALS = { class: "classes", dataset: "data sets", shots: "numbers of shots", queries: "numbers of queries", ways: "numbers of ways", sampling: "kinds of sampling" };
@@ -239,43 +228,44 @@
   const NAMED_KEYS = [...UNIT_KEYS, "support", "seed", "draw", "run", "fold", "group", ...SETTINGS];
 
   /** What was read as what, with the numbers of each: the second line of every answer. */
-  function readingSentence(rows, roles, measure, options) {
-    const count = distinct(rows, "method").length, wide = [...roles.wide.keys()];
-    const source = roles.method ? ` (column ${roles.method})`
-      : [...roles.wide.values()].some(names => "method" in names) ? ` (columns ${wide.slice(0, 4).join(", ")}${wide.length > 4 ? ", …" : ""})` : "";
-    const parts = [`${labs.number(count)} method${count === 1 ? "" : "s"}${source}`];
-    const columnOf = new Map([...[...roles.keys].map(([column, key]) => [key, column]), ...roles.blocks.map(column => [blockName(column), column])]);
-    for (const key of new Set([...NAMED_KEYS, ...roles.blocks.map(blockName)])) {
+  function readingSentence(rows, roles, measure, choices) {
+    const count = distinct(rows, "method").length, wide = roles.wide.map(([column]) => column), blocks = roles.columns("by").map(column => [blockName(column), column]);
+    const source = roles.column("method") !== null ? ` (column ${roles.column("method")})`
+      : roles.words.has("method") ? ` (columns ${wide.slice(0, 4).join(", ")}${wide.length > 4 ? ", …" : ""})` : "";
+    const parts = [`${labs.number(count)} method${count === 1 ? "" : "s"}${source}`], columnOf = new Map([...roles.keys.map(([column, key]) => [key, column]), ...blocks]);
+    for (const key of new Set([...NAMED_KEYS, ...blocks.map(([name]) => name)])) {
       if (!hasKey(rows, key) || (SETTINGS.includes(key) && !varying(rows, key))) continue;
       const size = distinct(rows, key).length, isKnown = NAMED_KEYS.includes(key), many = isKnown ? PLURALS[key] || `${key}s` : `values of ${key}`;
       const word = size === 1 ? SINGULARS[many] || many.replace(/s$/, "") : many, column = columnOf.get(key);
       const text = `${labs.number(size)} ${word}${column !== undefined && isKnown && plainName(column) !== key ? ` (${column})` : ""}`;
       if (!parts.includes(text)) parts.push(text);
     }
-    parts.push(measure, ...options.where.map(condition => `only ${condition}`));
-    const left = [...roles.ignored].filter(([, why]) => !CONSTANT.has(why)).map(([column]) => column);
+    parts.push(measure, ...[...choices.roles].filter(([, role]) => role.startsWith("where:")).map(([column, role]) => `only ${column}=${role.slice(6)}`));
+    const left = roles.columns("ignore").filter(column => !["constant", "an index"].includes(roles.why.get(column)));
     return `Read: ${parts.join(", ")}${left.length ? `; left out: ${left.join(", ")}` : ""}.`;
   }
 
   /**
-   * The measurements in a table (`report.tableOf`) by a user's options: {name, shape, rows, percent, lower, blocks, roles, reading}. What has no
-   * role or no true reading throws a `Refusal`.
+   * The measurements in a table (`report.tableOf`) by a user's choices: {name, shape, rows, percent, lower, blocks, reading}. What has no role or no
+   * true reading throws a `Refusal`.
    */
-  function measure(table, options) {
-    const notes = [...table.notes], part = chosenRows(table, options.where), roles = rolesOf(part, options), lower = isLowerBetter(part, roles, options);
-    const named = withMethods(rowsBy(part, roles), part, notes), { percent, measure: words } = scale(named, { table: part, roles, options, lower, notes });
-    const kept = withoutSummaries(named, notes), blocks = roles.blocks.map(blockName);
+  function measure(whole, choices) {
+    const table = chosenRows(whole, choices), notes = [...table.notes], roles = rolesOf(whole, choices);
+    checkRoles(table, roles);
+    if (choices.rows !== null && !roles.wide.length && table.isCommented) throw new Refusal(`${table.name} has comments between the rows, which name no task; remove them`);
+    const lower = isLowerBetter(table, roles, choices), named = withMethods(rowsBy(table, roles), table, notes);
+    const { percent, measure: words } = scale(named, { table, roles, choices, lower, notes });
+    const kept = withoutSummaries(named, notes), blocks = roles.columns("by").map(blockName);
     for (const key of COUNT_KEYS.filter(name => hasKey(kept, name))) {
-      kept.forEach(row => (row[key] = Number(/\d+/.exec(textOf(row[key]))?.[0] ?? NaN)));
+      const digits = kept.map(row => /\d+/.exec(textOf(row[key]))?.[0]), isNumber = !digits.includes(undefined); // no number is in all, beside 1 and 5
+      kept.forEach((row, i) => (row[key] = isNumber ? Number(digits[i]) : digits[i] ?? textOf(row[key])));
     }
-    if (options.reference !== null && !kept.some(row => row.method === options.reference)) throw new Refusal(`no method is called ${options.reference}`);
-    const rows = withUnits(kept, options, roles, blocks, notes), shape = shapeOf(rows, options, roles, blocks, notes);
-    const reading = [readingSentence(rows, roles, words, options), ...new Set(notes)];
-    return { name: table.name, shape, rows, percent, lower, blocks, roles, reading };
+    const rows = withUnits(kept, choices, blocks, notes), shape = shapeOf(rows, choices, lower, blocks, notes);
+    return { name: table.name, shape, rows, percent, lower, blocks, reading: [readingSentence(rows, roles, words, choices), ...new Set(notes)] };
   }
 
   /** A file {name, bytes} as its measurements, where words name all its columns. */
-  const read = (file, options = noOptions()) => measure(report.tableOf(file), options);
+  const read = file => measure(report.tableOf(file), noChoices());
 
   /** By method, its values by unit: what `rows` of one place hold. */
   function gridOf(rows, unit) {

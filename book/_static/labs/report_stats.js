@@ -5,7 +5,7 @@
   const labs = window.fslLabs, report = labs.compute.report, { DECLARED, SETTINGS, UNIT_KEYS, Refusal, distinct, gridOf, grouped, hasKey } = report;
   const { quantile, survival, moments, interval, closedDf } = labs;
 
-  const LEVEL = 0.95, POWER = 0.8, MOST_UNITS = 1e6;
+  const LEVEL = 0.95, POWER = 0.8;
   const BOUNDS = [0, 100], DIFFERENCE_BOUNDS = [-100, 100]; // of percentages; other measures have none: null
   const ROUNDING = 4 * 2 ** -52; // relative: accuracies that differ by less are equal
 
@@ -133,7 +133,7 @@
     const p = half > 0 ? Math.min(2 * chance, 1) : Math.min(2 * (1 - size / room) ** units, 1);
     const { low, high } = half > 0 ? endsWithin(found, { low: mean - half, high: mean + half }, bounds) : endsOfEqualValues(mean, units, bounds);
     const [effect, effect_size] = deviation > 0 ? [found.effect, mean / deviation] : ["", null];
-    return { a, b, difference: mean, low, high, half_width: half, p, n, units_better, units_worse, standard_error: error, spread: error * Math.sqrt(n), spread_df: df, test, effect, effect_size,
+    return { a, b, difference: mean, low, high, half_width: half, p, n, units_better, units_worse, standard_error: error, spread_df: df, test, effect, effect_size,
       variance_units, variance_of };
   }
 
@@ -202,7 +202,7 @@
 
   /** What is assumed of pairs that differ by one number on nearly all data sets. */
   function equalDifferences(pairs, grid, place) {
-    const names = pairs.filter(({ a, b }) => pairedInterval(...sharedValues(grid.get(a), grid.get(b))).oneNumber).map(({ a, b }) => `${a} − ${b}`);
+    const names = pairs.filter(({ a, b, test }) => test === "paired t-test" && pairedInterval(...sharedValues(grid.get(a), grid.get(b))).oneNumber).map(({ a, b }) => `${a} − ${b}`);
     return names.length ? [`${names[0]}${names.length > 1 ? ` (and ${names.length - 1} more)` : ""} is one number on nearly all data sets${ofPlace(place)}: `
       + "its interval assumes that no difference is larger than those seen, in either direction."] : [];
   }
@@ -216,8 +216,8 @@
         const found = pairedInterval(keys.map(key => first.get(key)), keys.map(key => second.get(key)));
         return rowOverDatasets("", "", found, options).p < 1 - LEVEL ? Math.sign(found.mean) : 0;
       };
-      const found = conclusion(shared);
-      if (!found || shared.length < 3) continue;
+      const found = shared.length < 3 ? 0 : conclusion(shared);
+      if (!found) continue;
       const decisive = shared.filter(key => conclusion(shared.filter(other => other !== key)) !== found);
       if (!decisive.length) continue;
       const more = decisive.length > 2 ? ` (or ${decisive.length - 2} more)` : "";
@@ -240,7 +240,7 @@
     const methods = [...grid].map(([name, values]) => ({ ...methodRow(name, values, { ...given, sampling: "open" }, factor), variance_units: null, variance_of: null }));
     const pairs = comparedPairs(bestFirst(methods, given.lower), given.reference).map(([a, b]) => {
       const found = pairedInterval(grid.get(a), grid.get(b)), unknown = { deviation: 0, variance_units: null, variance_of: null };
-      return { ...pairRow(a, b, { ...found, ...unknown, half: found.half * factor }, "corrected resampled t-test", ofPair), spread: null }; // more folds are no new data
+      return pairRow(a, b, { ...found, ...unknown, half: found.half * factor }, "corrected resampled t-test", ofPair);
     });
     return [{ place, unit: "fold", methods, pairs }];
   }
@@ -288,13 +288,6 @@
       adjusted[i] = Math.min(most, 1);
     });
     return adjusted;
-  }
-
-  /** Units of a new sample that, tested alone, would detect the difference of a pair if it is true; null where no number is known. */
-  function newUnits({ difference, spread, spread_df }, level) {
-    if (!(spread > 0) || difference === 0) return null;
-    const { size } = labs.size({ total: spread ** 2, df: spread_df, least: 2, ofStudy: units => units - 1, difference, power: POWER, level });
-    return size === null || size > MOST_UNITS ? null : size;
   }
 
   /** The true difference that the data of a pair show; null where nothing varies. */
@@ -345,7 +338,8 @@
    * What a file shows, of what `measure` gives: {methods, pairs, applies, cautions, percent, lower}. Options are `sampling` (how tasks were drawn:
    * 'unknown', 'open', 'closed') and `reference`, the method that is compared with each other one.
    */
-  function analyse(measured, { sampling = "unknown", reference } = {}) {
+  function analyse(measured, { sampling = "unknown", reference: only } = {}) {
+    const reference = only ?? undefined;
     const { shape, percent, lower } = measured, hasClasses = hasKey(measured.rows, "item") && hasKey(measured.rows, "class");
     if (!(shape in ANALYSES) || hasClasses) {
       throw new Refusal(`These are ${hasClasses ? "items of classes" : shape}: the command compares them, and this page does not`);
@@ -363,7 +357,6 @@
       pair.p_holm = adjusted[i];
       pair.verdict = pair.p_holm < 1 - LEVEL ? "better" : "not significantly different";
       pair.detectable = detectable(pair, level);
-      pair.new_units = pair.verdict === "better" ? null : newUnits(pair, level);
     });
     const methods = samples.flatMap(({ place, methods: of }) => of.map(row => {
       if (reference !== undefined) return { place, ...row };

@@ -193,7 +193,7 @@
     const more = new Set();
     const table = withToolMethods(typed(names, rows, more));
     notes.push(...[...more].map(note => `${name}: ${note}`));
-    return { name, stem: name.replace(/\.[^.]*$/, "") || name, ...table, places, length: rows.length, notes };
+    return { name, stem: name.replace(/\.[^.]*$/, "") || name, ...table, places, length: rows.length, notes, isCommented: lines.comments.some(({ isInside }) => isInside) };
   }
 
   /** Columns as numbers, or as text; one of 'mean ± half' gets a second column, named NAME ±, and one of 'number (number)' NAME (). */

@@ -21,7 +21,7 @@ from .model import Table, UnnamedRoles
 from .numbers import number_in
 from .options import Options
 from .read import FilePath, matching, path_pattern
-from .roles import BRACKETS, FILE, Direction, Unassigned, is_numeric
+from .roles import BRACKETS, FILE, PLUS_MINUS, Direction, Unassigned, is_numeric
 from .vocabulary import (
     KIND_OF_SPREAD,
     LOWER_IS_BETTER,
@@ -314,7 +314,8 @@ def guessed_value(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
     if "value" not in error.missing:
         return {}
     roles = error.roles
-    numeric = [column for column in error.columns if is_numberlike(frame[column])]
+    first_numbers = [column for column in error.columns if not str(column).endswith(PLUS_MINUS)]
+    numeric = [column for column in first_numbers if is_numberlike(frame[column])]
     results = [
         column
         for column in numeric
@@ -351,7 +352,7 @@ def guessed_value(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
         return {"methods": list(dict.fromkeys(means))}
     if len(means) == 1 and roles.method and not results:
         return {"value": means[0]}
-    others = [column for column in error.columns if column not in results]
+    others = {*error.columns} - {*results}
     has_methods = roles.method or any(like_methods(column, frame) for column in others)
     if len(results) > 1:
         texts = [column for column in error.columns if not is_numberlike(frame[column])]
@@ -376,7 +377,7 @@ def like_each_other(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
     if len(answers) > 1:
         return answers
     varying = [column for column in numeric if named.varies(frame[column])]
-    whole = [column for column in varying if (frame[column].dropna() % 1 == 0).all()]
+    whole = {column for column in varying if (frame[column].dropna() % 1 == 0).all()}
     return [column for column in columns if column not in whole] or [*columns]
 
 

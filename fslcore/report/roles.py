@@ -48,6 +48,7 @@ PLURALS = {
     "ways": "numbers of ways",
     "sampling": "kinds of sampling",
 }
+MOST_NAMES = 30  # of columns in one message
 FEW = 60  # values of a column that may be a setting or a method
 
 
@@ -240,7 +241,9 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
     if roles.spread and roles.spread[0] == "unknown":
         missing.append("pm")
     if unnamed or missing:
-        problem = ", ".join(map(shown, unnamed)) + (" has" if len(unnamed) == 1 else " have")
+        more = f" and {len(unnamed) - MOST_NAMES:,} more" if len(unnamed) > MOST_NAMES else ""
+        names = ", ".join(map(shown, unnamed[:MOST_NAMES]))
+        problem = f"{names}{more} {'has' if len(unnamed) == 1 else 'have'}"
         message = (
             f"{name}: {problem} no role" if unnamed else f"{name}: no column is named as values"
         )
@@ -611,11 +614,15 @@ def rows_by(frame: pd.DataFrame, roles: Roles, options: Options) -> pd.DataFrame
             rows["accuracy"], rows["total"] = rows["accuracy"] / totals, totals
         rows["half_width"] = half_widths(frame, roles, roles.value, options)
     else:
-        parts = []
-        for column, names in roles.wide.items():
-            part = keyed.assign(accuracy=numbers(frame, column), **names)
-            parts.append(part.assign(half_width=half_widths(frame, roles, column, options)))
-        rows = pd.concat(parts, ignore_index=True)
+        every_row = np.tile(np.arange(len(keyed)), len(roles.wide))
+        values = [numbers(frame, column) for column in roles.wide]
+        widths = [half_widths(frame, roles, column, options) for column in roles.wide]
+        rows = keyed.iloc[every_row].reset_index(drop=True)
+        rows["accuracy"] = np.concatenate(values)
+        for key in dict.fromkeys(key for names in roles.wide.values() for key in names):
+            of_columns = pd.Series([names.get(key, np.nan) for names in roles.wide.values()])
+            rows[key] = of_columns.repeat(len(keyed)).to_numpy()
+        rows["half_width"] = np.concatenate(widths)
     if rows["half_width"].isna().all():
         del rows["half_width"]
     return rows.reset_index(drop=True)

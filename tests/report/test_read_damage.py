@@ -3,17 +3,22 @@
 import io
 import json
 import random
+import shutil
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import proposed
 import pytest
+from recording import LABELS, played
 from refusal import refuses
 
+from fslcore.cli import faults
 from fslcore.errors import InputError
 from fslcore.report import read
+from fslcore.tasks import sample_closed
 
 RNG = np.random.default_rng(0)
 WIDE = pd.DataFrame({name: RNG.normal(65, 8, 20).round(2) for name in ("ours", "b")})
@@ -27,7 +32,74 @@ WRITERS = {
     ".csv": lambda path: LONG.to_csv(path, index=False),
     ".txt": lambda path: path.write_text("\n".join(map(str, WIDE["ours"]))),
     ".xlsx": lambda path: LONG.to_excel(path, index=False),
+    ".tsv": lambda path: LONG.to_csv(path, sep="\t", index=False),
+    ".md": lambda path: path.write_text(bars(LONG, "| ", " |")),
+    ".tex": lambda path: path.write_text(tabular(LONG)),
 }
+LOGS = Path(__file__).parent / "logs"
+DAMAGED = 200  # of each format
+
+
+def bars(table, start="", end="", separator=" | ", rule="|---|---|---|\n"):
+    """A table of text, as Markdown writes it."""
+    rows = [[*table.columns], *table.astype(str).to_numpy().tolist()]
+    lines = [f"{start}{separator.join(row)}{end}\n" for row in rows]
+    return "".join([lines[0], rule, *lines[1:]])
+
+
+def tabular(table):
+    """A table of LaTeX with its document."""
+    rows = bars(table, end=r" \\", separator=" & ", rule="\\midrule\n")
+    return f"\\begin{{tabular}}{{lll}}\n{rows}\\end{{tabular}}\n"
+
+
+def recorded(folder):
+    """Two recordings."""
+    tasks = sample_closed(LABELS, tasks=6, ways=3, shots=1, queries=2)
+    for seed, method in enumerate("AB"):
+        played(folder / f"{method}.jsonl", tasks, method, seed=seed, transductive=False)
+    return folder, folder / "A.jsonl"
+
+
+def logged(folder):
+    """Samples of lm-evaluation-harness, in the folder of a model."""
+    source = sorted((LOGS / "lm_eval/words").glob("samples_same*"))[0]
+    path = folder / "model" / source.name
+    path.parent.mkdir()
+    shutil.copy(source, path)
+    return path, path
+
+
+def of_mteb(folder):
+    """A result of MTEB beside the description of its model."""
+    source = next((LOGS / "mteb/all/results").rglob("*Classification*.json"))
+    shutil.copytree(source.parent, folder / "model")
+    return folder / "model" / source.name, folder / "model" / source.name
+
+
+def in_folders(folder):
+    """A pattern of paths to a number in JSON."""
+    for method, gap in (("ours", 2), ("base", 0)):
+        for seed in range(3):
+            path = folder / method / f"seed{seed}" / "results.json"
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps({"test": {"acc": 70.5 + seed + gap}, "notes": ["a"]}))
+    return folder / "{method}" / "seed{seed}" / "results.json", path
+
+
+def single(ending):
+    """A file of a format, by a function of its folder."""
+
+    def made(folder):
+        path = folder / f"r{ending}"
+        WRITERS[ending](path)
+        return path, path
+
+    return made
+
+
+SOURCES = {ending: single(ending) for ending in WRITERS}
+SOURCES |= {"recordings": recorded, "lm-eval": logged, "MTEB": of_mteb, "a pattern": in_folders}
 
 
 @pytest.mark.parametrize(
@@ -71,25 +143,41 @@ def damaged(raw, draw):
     return bytes(content)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("ending", WRITERS)
-def test_a_damaged_file_is_refused_in_one_line_or_read(tmp_path, ending):
-    if ending == ".xlsx":
-        pytest.importorskip("openpyxl")
-    draw = random.Random(1)
-    path = tmp_path / f"r{ending}"
-    WRITERS[ending](path)
+def refused_among(name, folder, count, seed=1):
+    """How many of so many damaged files are refused, each in one line and with exit code 2."""
+    draw = random.Random(seed)
+    given, path = SOURCES[name](folder)
     raw = path.read_bytes()
+    files = {*folder.rglob("*")}
     refused = 0
-    for _ in range(100):
+    for _ in range(count):
         path.write_bytes(damaged(raw, draw))
         try:
-            proposed.read(path)
+            proposed.read(given)
         except InputError as error:
             refused += 1
-            assert "\n" not in str(error) or type(error).__name__ == "UnnamedRoles"
-    assert refused > 10
+            text, code = faults.message(error, "report")
+            assert code == 2 and "a fault of" not in text
+            assert "\n" not in text or type(error).__name__ == "UnnamedRoles"
+    assert {*folder.rglob("*")} == files
+    return refused
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", SOURCES)
+def test_some_damaged_files_are_refused_in_one_line_or_read(tmp_path, name):
+    if name == ".xlsx":
+        pytest.importorskip("openpyxl")
+    refused_among(name, tmp_path, 8, seed=3)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", SOURCES)
+def test_damaged_files_are_refused_in_one_line_or_read(tmp_path, name):
+    if name == ".xlsx":
+        pytest.importorskip("openpyxl")
+    assert refused_among(name, tmp_path, DAMAGED) > DAMAGED / 20
 
 
 VALUES = [None, True, "x", "", float("nan"), 1e400, -1, "71,5", 10**400, "\ud800", 0.5, 2]

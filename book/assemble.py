@@ -24,6 +24,7 @@ from pathlib import Path
 from string import ascii_lowercase
 
 import commands_page
+import drawings
 import figure_code
 import item_code
 import markup
@@ -533,6 +534,7 @@ def build_site(root, build, strict=True, chosen=None, profile=None):
         if not chosen:
             moved.redirect(site, root / "book" / "moved.yml")
         weight.strip_site(site)
+        drawings.mark(site)
         (site / ".buildinfo").unlink(missing_ok=True)
         swap(site, build / "html")
     return build / "html" / "index.html"

@@ -13,9 +13,14 @@ from xml.etree import ElementTree
 import numpy as np
 
 SVG = "{http://www.w3.org/2000/svg}"
+PICTURE_WIDTH = re.compile(r'viewBox="0 0 ([\d.]+) ')
+TYPE_SIZE = re.compile(
+    r"scale\(([\d.]+) -"
+)  # of outlines of letters, which are drawn 100 units high
 POINT = re.compile(r"([-\d.]+) ([-\d.]+)")
 #: Between which limits the numbers of an axis lie, by a pattern of its label.
 LIMITS = {r"%|\bpercent\b": (0, 100), r"^(?!implied).*\bcorrelation\b": (-1, 1)}
+NOT_DATA = ("matplotlib.axis_", "text_", "legend_", "remark")  # groups that show no numbers
 ROUNDING = 0.0005  # of coordinates in the file, as a part of the range
 
 
@@ -98,6 +103,12 @@ def axes_of(svg: str) -> list[Axis]:
     return found
 
 
+def smallest_type(svg: str, width: float) -> float:
+    """The size of the smallest letters of a picture that is shown at this width; infinite without any."""
+    sizes = [100 * float(size) for size in TYPE_SIZE.findall(svg)]
+    return min(sizes, default=np.inf) * width / float(PICTURE_WIDTH.search(svg)[1])
+
+
 def named(group: ElementTree.Element, start: str) -> bool:
     """Whether a group of the file is of this kind."""
     return group.get("id", "").startswith(start)
@@ -148,7 +159,7 @@ def coordinates(
     parts = [
         group
         for group in panel.findall(f"{SVG}g")
-        if not any(named(group, kind) for kind in ("matplotlib.axis_", "text_", "legend_"))
+        if not any(named(group, kind) for kind in NOT_DATA)
     ]
     at = np.array([x for group in parts for x in points(group, direction)])
     return at[~np.isclose(at[:, None], border, atol=0.02).any(axis=1)] if len(at) else at

@@ -7,7 +7,7 @@ import html
 import io
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -19,6 +19,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from fslcore.stats import Interval
 
+from .remarks import remark
 from .style import COLOURS, MARKERS, NO_METADATA, REPRODUCIBLE
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["LOOKS", "forest", "image_grid", "in_words", "interval_stack"]
 
 SHARES = (0, 100)  # percent: what an accuracy, a coverage or any other share may be
+STRIP = 0.8  # rows: room for a remark
 LABEL = 24  # maximum number of characters per line of a row's label
 
 #: Colour, mark and line of estimators, and of rules that choose by them: the same in all figures.
@@ -54,7 +56,7 @@ def image_grid(images: Images, classes: int, per_class: int, seed: int) -> plt.F
     """A few images per class, one row per class; classes and images are chosen at random with ``seed``."""
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(len(images.class_names))[:classes])
-    figure, axes = plt.subplots(len(chosen), 1, figsize=(6.4, 0.6 * len(chosen)))
+    figure, axes = plt.subplots(len(chosen), 1, figsize=(6.2, 0.57 * len(chosen)))
     for ax, label in zip(axes, chosen):
         rows = rng.permutation(np.flatnonzero(images.labels == label))[:per_class]
         strip = np.concatenate(list(images.images[rows]), axis=1)
@@ -94,6 +96,7 @@ def forest(
     xlabel: str = "accuracy (%)",
     zero: bool = False,
     wanted: float | None = None,
+    remarks: dict[Hashable, str] | None = None,
 ) -> HTML | None:
     """Draw intervals as a forest plot: one picture per panel, one row per label, with its series below each other.
 
@@ -109,6 +112,8 @@ def forest(
         A line at 0, for differences.
     wanted : float, optional
         A dashed line at this value, such as a nominal share.
+    remarks : dict, optional
+        By index of a row: a few words that point at its mean. `fslbook.remarks.remark` places them.
 
     Returns
     -------
@@ -141,6 +146,9 @@ def forest(
         ax.set_title(_drawn(panel), fontsize=10)
         ax.tick_params(axis="x", labelsize=9)
         ax.grid(axis="y", visible=False)
+        heights = _heights(part, looks)
+        for index in part.index.intersection(list(remarks or {})):
+            _remark_row(ax, remarks[index], part.loc[index, "mean"], heights[index])
         means = [f"{f'{r.row} {r.series}'.strip()} {r.mean:.4g}" for r in part.itertuples()]
         alt = html.escape(f"{panel} {xlabel}: {', '.join(means)}".strip())
         svg = _svg(ax.figure)
@@ -185,15 +193,16 @@ def _looks(series: Iterable[str]) -> dict[str, dict]:
 def _panel(rows: pd.DataFrame, looks: dict[str, dict], single: bool) -> plt.Axes:
     """The rows of a panel drawn on axes of their own, with a legend if there are several series."""
     labels = list(rows["row"].unique())
-    series = [name for name in looks if name in rows["series"].unique()]
+    series = _drawn_series(rows, looks)
+    heights = _heights(rows, looks)
     lines = 1 + max(_drawn(label, LABEL).count("\n") for label in labels)
     height = len(labels) * max(0.27, 0.17 * lines, 0.16 * len(series)) + 0.75
     if len(looks) > 1:
         height += 0.25
     figure, ax = plt.subplots(figsize=(4.4 if single else 3.5, height), layout="constrained")
-    for i, name in enumerate(series):
+    for name in series:
         points = rows[rows["series"] == name]
-        y = points["row"].map(labels.index) + 0.7 * ((i + 0.5) / len(series) - 0.5)
+        y = heights[rows["series"] == name]
         style = looks[name] | dict(linestyle="", markersize=5, zorder=3)
         ax.plot(points["mean"], y, label=_drawn(name), **style)
         if "low" in points:
@@ -203,6 +212,29 @@ def _panel(rows: pd.DataFrame, looks: dict[str, dict], single: bool) -> plt.Axes
         columns = min(len(series), 3 if wide else 2)
         figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
     return ax
+
+
+def _drawn_series(rows: pd.DataFrame, looks: dict[str, dict]) -> list[str]:
+    """The series of a panel, from top to bottom."""
+    return [name for name in looks if name in rows["series"].unique()]
+
+
+def _heights(rows: pd.DataFrame, looks: dict[str, dict]) -> pd.Series:
+    """Where each row of a panel is drawn: at the place of its label and, within it, of its series."""
+    labels, series = list(rows["row"].unique()), _drawn_series(rows, looks)
+    steps = 0.7 * ((rows["series"].map(series.index) + 0.5) / len(series) - 0.5)
+    return rows["row"].map(labels.index) + steps
+
+
+def _remark_row(ax: plt.Axes, words: str, mean: float, height: float) -> None:
+    """Write a remark on a row; where all is full, above or below all rows, in a strip that is added for it."""
+    if words and remark(ax, words, mean, height) is None:
+        bottom, top = ax.get_ylim()
+        is_above = height < (bottom + top) / 2
+        ax.set_ylim(bottom + STRIP * (not is_above), top - STRIP * is_above)
+        width, inches = ax.figure.get_size_inches()
+        ax.figure.set_size_inches(width, inches * (1 + STRIP / (bottom - top)))
+        remark(ax, words, mean, height)
 
 
 def in_words(name: str) -> str:

@@ -8,7 +8,16 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import seaborn as sns
 
-__all__ = ["COLOURS", "LINES", "MARKERS", "NO_METADATA", "REPRODUCIBLE", "counted", "style"]
+__all__ = [
+    "COLOURS",
+    "LINES",
+    "MARKERS",
+    "NO_METADATA",
+    "REPRODUCIBLE",
+    "WIDTH",
+    "counted",
+    "style",
+]
 
 # Seaborn's palette for the colour-blind. Members with too little contrast on white are darkened to a ratio of 3 or
 # more, as thin lines and small marks need (WCAG 2.2, 1.4.11), and so that no two look the same.
@@ -28,6 +37,8 @@ COLOURS = sns.color_palette(
 )
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h", "d"]
 LINES = ["-", "--", ":", "-."]
+# Inches. On a phone a figure of this width is as wide as the text, and its type of 9 points 9 pixels high.
+WIDTH = 4.8
 # For SVG: equal drawings give equal files.
 REPRODUCIBLE = {"svg.hashsalt": "fslcore"}
 NO_METADATA = dict.fromkeys(["Creator", "Date", "Format", "Type"])
@@ -39,7 +50,7 @@ def counted(number: int, unit: str) -> str:
 
 
 def style() -> None:
-    """Set the figures' style: a white ground in light and dark mode, and vector drawings in a notebook."""
+    """Set the figures' style: a white ground (the pages invert it in the dark), and vector drawings in a notebook."""
     pd.set_option("display.max_colwidth", None)  # tables on a page wrap, they need no cutting
     sns.set_theme(
         context="notebook",

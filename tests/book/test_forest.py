@@ -129,3 +129,11 @@ def test_every_colour_of_lines_and_marks_stands_out_from_white():
     linear = np.where(linear <= 0.04045, linear / 12.92, ((linear + 0.055) / 1.055) ** 2.4)
     assert (1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05) >= 3).all()  # WCAG 2.2, 1.4.11
     assert len(set(COLOURS)) == 10
+
+
+def test_a_remark_finds_room_among_crowded_rows():
+    crowded = pd.DataFrame({"row": list("aabb"), "series": ["x", "y"] * 2, "mean": [50.0] * 4})
+    crowded = crowded.assign(low=1.0, high=99.0)
+    (plain,), (noted,) = svgs(crowded), svgs(crowded, remarks={3: "here", 0: ""})
+    assert 'id="remark"' not in plain and noted.count('id="remark"') == 1
+    assert plain.count('id="xtick') == noted.count('id="xtick')

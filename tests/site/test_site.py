@@ -9,6 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import drawings
+import drawn
 import markup
 import pytest
 import yaml
@@ -257,6 +259,26 @@ PROSE = """() => {
 }"""
 
 
+# Each figure that is in sight: its file, how wide it is shown and whether it is inverted.
+FIGURES = """() => [...document.querySelectorAll('article img[src*="_images/"]')]
+  .filter(i => i.checkVisibility())
+  .map(i => [i.getAttribute('src'), i.getBoundingClientRect().width, getComputedStyle(i).filter])"""
+LEAST_TYPE = 9  # pixels
+
+
+def faults_of_figures(page, folder):
+    """In the dark on a phone: type that is too small, drawings that stay light and pictures that do not."""
+    faults = []
+    for source, width, shown_by in page.evaluate(FIGURES):
+        svg = (folder / source).read_text("utf-8")
+        size = drawn.smallest_type(svg, width)
+        if size < LEAST_TYPE:
+            faults.append(f"type of {size:.1f} px on a phone: {source}")
+        if shown_by.startswith("invert") == drawings.holds_picture(svg):
+            faults.append(f"filter {shown_by} in the dark: {source}")
+    return faults
+
+
 def is_file_name(alt):
     return bool(
         re.fullmatch(r"\S*\.(png|svg|jpe?g|gif|webp)|[0-9a-f]{16,}|\S*/\S*", alt.strip(), re.I)
@@ -340,6 +362,8 @@ def test_page(name, visit):
         if width > size["width"] + 1:
             faults.append(f"{width} px wide on a screen of {size['width']}: {culprits}")
         faults += [f"cut off at {size['width']}: {text}" for text in still_cut(page)]
+    page.evaluate(SET_THEME, "dark")
+    faults += faults_of_figures(page, (SITE / name).parent)
     assert not faults, "\n".join(faults)
 
 

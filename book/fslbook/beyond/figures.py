@@ -10,11 +10,12 @@ import pandas as pd
 import seaborn as sns
 from scipy.stats import t
 
-from fslbook.style import COLOURS, MARKERS
-from fslcore.stats import power
+from fslbook.style import COLOURS, MARKERS, WIDTH
+from fslcore.stats import minimum_detectable_difference, power
 from fslcore.stats.crossed import CrossedIntervals
 
 from ..figures import interval_stack, plain_ticks
+from ..remarks import remark
 from .targets import series_rows
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def three_stacks(studies: dict[str, pd.DataFrame]) -> plt.Figure:
         'images' and 'classes': `fslbook.beyond.coverage.replicates` of one regime.
     """
     figure, axes = plt.subplots(
-        2, 2, figsize=(5.2, 5.6), sharex="col", sharey=True, layout="constrained"
+        2, 2, figsize=(WIDTH, 5.6), sharex="col", sharey=True, layout="constrained"
     )
     for column, (new, sets) in zip(axes.T, studies.items()):
         truth = sets.loc[sets["interval"] == "closed", "mean"].mean()
@@ -90,6 +91,13 @@ def three_rows(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def widest_remark(rows: pd.DataFrame) -> dict[int, str]:
+    """For `three_rows` in `fslbook.figures.forest`: the interval that most exceeds the narrowest of its row."""
+    widths = rows["high"] - rows["low"]
+    times = widths / widths.groupby([rows["panel"], rows["row"]]).transform("min")
+    return {times.idxmax(): f"{times.max():.0f} times as wide"}
+
+
 def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     """Coverage of intervals (`fslbook.beyond.coverage.summary`), by kind of world and by what the interval was given.
 
@@ -101,7 +109,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     at = [place.get(key) for key in zip(summary["regime"], summary["given"])]
     summary = summary.assign(at=at)
     figure, axes = plt.subplots(
-        1, 2, figsize=(5.4, height * len(rows) + 1.4), sharey=True, layout="constrained"
+        1, 2, figsize=(WIDTH, height * len(rows) + 1.4), sharey=True, layout="constrained"
     )
     for ax, (target, interval) in zip(axes, suited.items()):
         part = summary[summary["target"] == target]
@@ -128,6 +136,10 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
     figure.legend(
         *axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9
     )
+    for ax, target in zip(axes, suited):
+        closed = summary[(summary["target"] == target) & (summary["interval"] == "closed")]
+        for lowest in closed.nsmallest(1, "share").itertuples():
+            remark(ax, f"closed: {lowest.share:.0f} %", lowest.share, lowest.at + 0.22)
     return figure
 
 
@@ -150,7 +162,7 @@ def _spread_high_shares(ax: plt.Axes) -> None:
 
 def power_curves(degrees: list[float], level: float) -> plt.Figure:
     """Probability that a paired interval excludes 0, against the true difference in standard errors."""
-    figure, ax = plt.subplots(figsize=(6.4, 4.2))
+    figure, ax = plt.subplots(figsize=(5.4, 3.8))
     x = np.linspace(0, 6, 121)
     for df, line in zip(degrees, ("--", "-", ":")):
         name = "many degrees of freedom" if np.isinf(df) else f"{df:.0f} degrees of freedom"
@@ -163,6 +175,8 @@ def power_curves(degrees: list[float], level: float) -> plt.Figure:
         xlim=(0, 6),
     )
     ax.legend(loc="lower right")
+    needed = minimum_detectable_difference(1.0, target_power=0.8, confidence_level=level)
+    remark(ax, f"80 % needs {needed:.1f} standard errors", needed, 80)
     return figure
 
 
@@ -170,7 +184,7 @@ def crossed_curves(
     result: CrossedIntervals, supports: list[int], times: list[int], unit: str
 ) -> plt.Figure:
     """Half-widths to expect against the number of supports: of their spread alone, and for both on more items."""
-    figure, ax = plt.subplots(figsize=(6.4, 4.2))
+    figure, ax = plt.subplots(figsize=(5.4, 3.8))
     alone = [
         t.ppf((1 + result.both.confidence_level) / 2, r - 1) * _spread(result, r) for r in supports
     ]
@@ -197,6 +211,9 @@ def crossed_curves(
     ax.set_xticks(supports, list(map(str, supports)))
     ax.minorticks_off()
     ax.legend()
+    both = result.planned(supports[-1], times[0] * result.n_items).half_width
+    if both > alone[-1]:
+        remark(ax, f"{both / alone[-1]:.1f} times the spread over supports", supports[-1], both)
     return figure
 
 
@@ -242,6 +259,11 @@ def seed_strip(panels: dict[str, pd.DataFrame]) -> plt.Figure:
             ax.plot(values, rows, mark, label=f"seed {seed}", **look)
     names = ax.get_legend_handles_labels()
     figure.legend(*names, loc="outside upper center", ncols=3)
+    for ax, table in zip(axes[0], panels.values()):
+        runs = np.stack(table.loc[order, "runs"])
+        row = np.ptp(runs, axis=1).argmax()
+        words = f"{np.ptp(runs[row]):.1f} points apart"
+        remark(ax, words, runs[row].min(), row)
     return figure
 
 
@@ -251,7 +273,7 @@ def reproduction_strip(pairs: pd.DataFrame, printed: float, wide: float) -> plt.
     Parameters
     ----------
     printed, wide : float
-        Half-widths of the dark and the light band around 0, in points.
+        Half-widths of the inner and the outer band around 0, in points.
     """
     methods = sorted(pairs["method"].unique(), key=str.lower)
     figure, ax = plt.subplots(figsize=(4.4, 0.24 * len(methods) + 0.8), layout="constrained")
@@ -263,6 +285,10 @@ def reproduction_strip(pairs: pd.DataFrame, printed: float, wide: float) -> plt.
     ax.set(ylim=(len(methods) - 0.5, -0.5), xlabel="reproduced minus reported (points)")
     ax.set_yticks(range(len(methods)), methods, fontsize=9)
     ax.grid(axis="y", visible=False)
+    farthest = pairs.iloc[pairs["difference"].abs().argmax()]
+    difference, height = farthest["difference"], methods.index(farthest["method"])
+    side = "below" if difference < 0 else "above"
+    remark(ax, f"{abs(difference):.1f} points {side} the paper", difference, height)
     return figure
 
 
@@ -278,7 +304,7 @@ def gap_strip(table: pd.DataFrame, kinds: Sequence[Kind], gap: float) -> plt.Fig
         Where the dashed line is, in points.
     """
     drawn = [kind for kind in kinds if kind.name in set(table["kind"])]
-    figure, ax = plt.subplots(figsize=(5.2, 0.42 * len(drawn) + 0.9), layout="constrained")
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.42 * len(drawn) + 0.9), layout="constrained")
     ax.axvline(0, color="0.6", linewidth=1)
     ax.axvline(gap, color=COLOURS[1], linewidth=1.5, linestyle="--", zorder=3)
     jitter = np.random.default_rng(0)
@@ -301,7 +327,7 @@ def excess_panels(by_correlation: pd.DataFrame, by_gain: pd.DataFrame) -> plt.Fi
     by_correlation, by_gain : DataFrame
         `fslbook.beyond.adaptivity.excesses` of equally good methods, and of improving ones.
     """
-    figure, axes = plt.subplots(1, 2, figsize=(5.6, 3.3), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(WIDTH, 3.3), sharey=True, layout="constrained")
     parts = (
         (by_correlation, "correlation", "correlation {:g}", "Equally good"),
         (by_gain, "gain", "{:+g} points each", "Each a little better"),
@@ -319,7 +345,11 @@ def excess_panels(by_correlation: pd.DataFrame, by_gain: pd.DataFrame) -> plt.Fi
         ax.set_xlabel("methods scored on the test set", fontsize=9)
         ax.legend(fontsize=9, loc="upper left")
     axes[0].set_ylabel("best score − its true accuracy (points)", fontsize=9)
-    axes[0].set_ylim(bottom=0)
+    highest = max(by_correlation["high"].max(), by_gain["high"].max())
+    axes[0].set_ylim(0, 1.6 * highest)  # with room for the legends
+    for ax, table in zip(axes, (by_correlation, by_gain)):
+        most = table.loc[table["simulated"].idxmax()]
+        remark(ax, f"{most['simulated']:.1f} points too high", most["methods"], most["simulated"])
     return figure
 
 
@@ -339,4 +369,8 @@ def climbs(paths: dict[str, np.ndarray], truth: float) -> plt.Figure:
     ax.set_ylabel("best score so far (%)", fontsize=9)
     ax.tick_params(labelsize=9)
     ax.legend(fontsize=9)
+    climbed = next(iter(paths.values())).mean(axis=1)
+    if climbed[-1] > truth:
+        words = f"{climbed[-1] - truth:.1f} points too high after {len(climbed) - 1} variants"
+        remark(ax, words, len(climbed) - 1, climbed[-1])
     return figure

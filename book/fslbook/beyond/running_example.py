@@ -26,6 +26,7 @@ from .. import near_copies
 from ..catalogue import LEARNER_TITLES
 from ..cells import direction
 from ..evaluations import RUNNING_EXAMPLE
+from ..remarks import remark
 from ..style import COLOURS
 from . import laboratories, leaderboards, runs
 
@@ -135,9 +136,9 @@ def picture(rows: pd.DataFrame) -> Figure:
     part = rows[rows["quantity"] == DIFFERENCE]
     _draw(differences, part, repetitions, 0, "black", "D")
     differences.axvline(0, color="black", linewidth=1)
-    remarks = part.loc[part["remark"] != ""].set_index("repetition")["remark"]
-    for repetition, remark in remarks.items():
-        _write(differences, repetitions.index(repetition), remark)
+    written = part.loc[part["remark"] != ""].set_index("repetition")["remark"]
+    for repetition, words in written.items():
+        _write(differences, repetitions.index(repetition), words)
     other_images = rows[~is_here & (rows["quantity"] != DIFFERENCE)]
     for repetition, elsewhere in other_images.groupby("repetition"):
         text = " and ".join(map(_text, elsewhere.itertuples()))
@@ -152,7 +153,20 @@ def picture(rows: pd.DataFrame) -> Figure:
     look = dict(fontsize=10, frameon=False, handletextpad=0.2, columnspacing=1)
     means.legend(loc="lower center", bbox_to_anchor=(0.45, 1), ncols=2, **look)
     differences.set_title(" minus ".join(METHODS.values()), fontsize=10)
+    _remark_verdicts(differences, part, repetitions)
     return figure
+
+
+def _remark_verdicts(axes: plt.Axes, rows: pd.DataFrame, repetitions: list[str]) -> None:
+    """Say of the first interval without 0 and of the first that contains it what that means."""
+    known = rows[rows["low"].notna() & ~rows["repetition"].isin(NOT_THIS_PAIR)]
+    contains = (known["low"] <= 0) & (known["high"] >= 0)
+    for part, words in (
+        (known[~contains], "0 is outside: they differ"),
+        (known[contains], "0 is inside: open"),
+    ):
+        for row in part.head(1).itertuples():
+            remark(axes, words, row.mean, repetitions.index(row.repetition))
 
 
 def _draw(

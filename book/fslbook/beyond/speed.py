@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.patches import Patch
 
-from fslbook.style import COLOURS, LINES, MARKERS
+from fslbook.style import COLOURS, LINES, MARKERS, WIDTH
 
 from ..measurements import load_machine, machines
 
@@ -139,9 +140,9 @@ def growth_curves(machine: dict, by: str) -> plt.Figure:
 
 
 def ratio_bars(machine: dict) -> plt.Figure:
-    """All ratios on one logarithmic axis; a black line marks the aim."""
+    """All ratios on one logarithmic axis; a vertical line marks the aim."""
     rows = machine["ratios"][::-1]
-    figure, ax = plt.subplots(figsize=(4.9, 0.26 * len(rows) + 1.3), layout="constrained")
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.265 * len(rows) + 1.2), layout="constrained")
     for at, row in enumerate(rows):
         colour = COLOURS[list(SUBJECTS).index(row["subject"])]
         ax.barh(at, row["ratio"] - 1, left=1, color=colour)
@@ -150,8 +151,10 @@ def ratio_bars(machine: dict) -> plt.Figure:
         if row["target"]:
             ax.plot([row["target"]] * 2, [at - 0.4, at + 0.4], color="black", linewidth=2)
     ax.axvline(1, color="black", linewidth=1)
-    ax.set(xscale="log", yticks=range(len(rows)), xlabel="times as fast as the alternative")
-    ax.set_yticklabels([row["what"] for row in rows], fontsize=9)
+    ax.set(xscale="log", ylim=(-0.7, len(rows) - 0.3))
+    ax.set_xlabel("times as fast as the alternative")
+    labels = [textwrap.fill(row["what"], 32) for row in rows]
+    ax.set_yticks(range(len(rows)), labels, fontsize=9, linespacing=0.85)
     ax.set_xlim(
         min(0.5, *(0.8 * row["ratio"] for row in rows)), 3 * max(row["ratio"] for row in rows)
     )

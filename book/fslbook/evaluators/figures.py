@@ -10,12 +10,12 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from fslbook.style import COLOURS, LINES, MARKERS
+from fslbook.style import COLOURS, LINES, MARKERS, WIDTH
 
 from ..figures import LOOKS, SHARES, in_words, plain_ticks
+from ..remarks import remark
 
 SHARP = 160  # dots per inch of the clouds of points, which would make a drawing of a megabyte
-WIDTH = 4.8  # inches; type of 9 points is then 9 pixels high on a phone
 LEGEND = dict(
     fontsize=9,
     columnspacing=1,
@@ -66,6 +66,10 @@ def assessment(table: pd.DataFrame) -> plt.Figure:
     ax.set(xlim=(0, 100), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (%)")
     ax.grid(axis="y", visible=False)
     ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=2, fontsize=10, columnspacing=1)
+    row = (table["high"] - table["low"]).argmax()
+    widest = table.iloc[row]
+    half_width = 50 * (widest["high"] - widest["low"])
+    remark(ax, f"± {half_width:.0f} points", 100 * widest["estimate"], row)
     return figure
 
 
@@ -78,7 +82,7 @@ def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
         A row per task: accuracy and a column per estimator, shares.
     """
     figure, axes = plt.subplots(
-        1, len(estimators), figsize=(6.8, 3.8), sharex=True, sharey=True, dpi=SHARP
+        1, len(estimators), figsize=(5.6, 3.3), sharex=True, sharey=True, dpi=SHARP
     )
     # 5-fold gives multiples of 1/25 and the query of 1/75: jitter, or points hide each other.
     noise = np.random.default_rng(0).uniform(-1, 1, (2, len(table)))
@@ -89,7 +93,8 @@ def estimate_scatter(table: pd.DataFrame, estimators: list[str]) -> plt.Figure:
         guess = _jittered(100 * table[name], size * noise[1])
         ax.scatter(guess, truth, s=5, alpha=0.25, color=COLOURS[0], rasterized=True)
         ax.plot([0, 100], [0, 100], color="black", linewidth=1)
-        ax.set(title=f"{name}: off by {error:.1f} points", xlabel="estimate (%)")
+        ax.set_title(f"{name}: off by {error:.1f} points", fontsize=11)
+        ax.set_xlabel("estimate (%)")
         ax.set(xlim=(0, 102), ylim=(0, 102), aspect="equal")
     axes[0].set_ylabel("accuracy on the query (%)")
     return figure
@@ -130,6 +135,11 @@ def task_intervals(table: pd.DataFrame) -> plt.Figure:
     ax.set(xlabel="task, by estimate", ylabel="accuracy (%)", ylim=(0, 102))
     ax.set_title(f"{inside.sum()} of {len(table)} inside")
     ax.legend(loc="lower right", ncols=3, fontsize=9, columnspacing=1)
+    beyond = np.maximum(table["low"] - table["truth"], table["truth"] - table["high"])
+    if beyond.max() > 0:
+        task = beyond.argmax()
+        words = f"{100 * beyond[task]:.0f} points outside"
+        remark(ax, words, task, 100 * table["truth"][task])
     return figure
 
 
@@ -139,7 +149,7 @@ def estimates(table: pd.DataFrame, names: list[str], title: str) -> plt.Figure:
 
     ``table`` as `fslbook.evaluators.estimates.collect` gives it, of one data set and method, which
     ``title`` names."""
-    figure, axes = plt.subplots(2, 2, figsize=(6.2, 6.2), sharex=True, sharey=True, dpi=SHARP)
+    figure, axes = plt.subplots(2, 2, figsize=(5.6, 5.4), sharex=True, sharey=True, dpi=SHARP)
     # Accuracies take few values.
     noise = np.random.default_rng(0).uniform(-1.5, 1.5, (2, len(table)))
     for ax, name in zip(axes.flat, names):
@@ -380,7 +390,7 @@ def shot_panels(curves: pd.DataFrame) -> plt.Figure:
     figure, axes = plt.subplots(
         len(sets),
         len(panels),
-        figsize=(4.9, 0.9 + 2 * len(sets)),
+        figsize=(WIDTH, 0.9 + 2 * len(sets)),
         sharex=True,
         squeeze=False,
         layout="constrained",

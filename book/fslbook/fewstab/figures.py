@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import MaxNLocator
 
+from ..remarks import remark
 from ..style import COLOURS, LINES, MARKERS, counted
 from .cells import short_name
 
@@ -70,13 +71,25 @@ def gap_bars(
         ax.set_title(name)
         ax.grid(axis="y", visible=False)
     axes[-1, 0].set_xlabel(xlabel)
-    return _with_legend(figure, axes[0, 0], loc="outside upper center", ncols=len(shots))
+    _with_legend(figure, axes[0, 0], loc="outside upper center", ncols=len(shots))
+    clear = cells.loc[cells["pale"].ne(True), "gap"].dropna()
+    if len(clear):
+        name, count, learner = clear.idxmax()
+        height = _bar_row(learners.index(learner), shots.index(count), len(shots))
+        words = f"longest: {clear.max():.1f} points"
+        remark(axes[sets.index(name), 0], words, clear.max(), height)
+    return figure
+
+
+def _bar_row(row: float | np.ndarray, i: int, count: int) -> float | np.ndarray:
+    """Where the i-th of so many bars of a row is."""
+    return row + 0.8 / count * (i - (count - 1) / 2)
 
 
 def _draw_bars(ax: plt.Axes, cells: pd.DataFrame, i: int, shots: list[int]) -> None:
     """The bars of the i-th number of shots, one per learner."""
     height = 0.8 / len(shots)
-    rows = np.arange(len(cells)) + height * (i - (len(shots) - 1) / 2)
+    rows = _bar_row(np.arange(len(cells)), i, len(shots))
     style = dict(color=COLOURS[i], hatch=HATCHES[i], label=counted(shots[i], "shot"))
     style |= dict(edgecolor="white", error_kw=dict(elinewidth=1))
     bars = ax.barh(rows, cells["gap"], height, xerr=cells["half_width"], **style)
@@ -201,7 +214,13 @@ def spread_ratios(spread: pd.DataFrame) -> plt.Figure:
         ax.scatter(ratios, rows, s=30, alpha=0.8, label=name, **LOOKS[k])
     _label_rows(ax, learners)
     ax.set(xlabel="spread over tasks / spread with equal classes (ratio)", xlim=(0, None))
-    return _with_legend(figure, ax, loc="outside upper center", ncols=len(sets))
+    _with_legend(figure, ax, loc="outside upper center", ncols=len(sets))
+    largest = spread["ratio"].idxmax()
+    name, learner = (largest[spread.index.names.index(level)] for level in ("dataset", "learner"))
+    height = learners.index(learner) + 0.2 * (sets.index(name) - (len(sets) - 1) / 2)
+    ratio = spread["ratio"].max()
+    remark(ax, f"{ratio:.1f} times that of equal classes", ratio, height)
+    return figure
 
 
 def conflict(inked: list[Images], sampled: dict[str, Tasks]) -> plt.Figure:
@@ -252,7 +271,9 @@ def dial(panels: dict[str, pd.Series]) -> plt.Figure:
     return _with_legend(figure, ax, ncols=2)
 
 
-def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
+def against_truth(
+    truth: pd.Series, scores: dict[str, pd.Series], near_chance: pd.Series | None = None
+) -> plt.Figure:
     """What a score shows about learners against what is true of them, a panel per score; marks grow with
     the bias.
 
@@ -262,6 +283,8 @@ def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
         By learner and bias (other levels do not vary).
     scores : dict of str to Series
         Axis label → numbers, with the same index.
+    near_chance : Series of bool, optional
+        By the same index: points on which no remark is made.
     """
     figure, axes = _panels(len(scores), 1, (4.4, 6.2), sharex=True)
     for ax, (name, score) in zip(axes[:, 0], scores.items()):
@@ -274,7 +297,16 @@ def against_truth(truth: pd.Series, scores: dict[str, pd.Series]) -> plt.Figure:
         ax.set_ylabel(name)
         ax.margins(0.15)
     ax.set_xlabel("true reliance on ink (points)")
-    return _with_legend(figure, ax, ncols=2)
+    _with_legend(figure, ax, ncols=2)
+    score = next(iter(scores.values()))
+    clear = truth if near_chance is None else truth[~near_chance[truth.index].to_numpy(bool)]
+    if len(clear):
+        most, highest = clear.idxmax(), score[clear.index].idxmax()
+        words = "relies most" if most == truth.idxmax() else "relies most away from chance"
+        remark(axes[0, 0], words, truth[most], score[most])
+        if highest != most:
+            remark(axes[0, 0], "higher score, relies less", truth[highest], score[highest])
+    return figure
 
 
 def captioner_noise(curves: pd.DataFrame) -> plt.Figure:

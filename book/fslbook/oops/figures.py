@@ -7,14 +7,16 @@ import numpy as np
 import pandas as pd
 from numpy import ndarray
 
-from fslbook.style import COLOURS, LINES, MARKERS, counted
+from fslbook.style import COLOURS, LINES, MARKERS, WIDTH, counted
 from fslcore.stats.equivalence import Equivalence
 
 from ..figures import plain_ticks
+from ..remarks import remark
 from . import CAP
 
 RANK_STEP = 0.2  # inches between bars of a diagram of ranks
 NAME_STEP = 0.27  # and between its names
+HARD = 0.1  # the share of tasks that are called hard for a method
 TILES = {"+": COLOURS[0], "0": "0.45", "−": COLOURS[3]}  # by symbol of a verdict
 
 
@@ -66,6 +68,9 @@ def crossover(
         ylabel="half-width, open / closed (ratio)",
     )
     figure.legend(loc="outside lower center", fontsize=10)
+    widest = ours.loc[ours["ratio"].idxmax()]
+    remark(ax, f"open {widest['ratio']:.1f} times as wide", widest["n_images"], widest["ratio"])
+    remark(ax, f"equal at {tasks * images_a_task:,} images", tasks * images_a_task, 1)
     return figure
 
 
@@ -102,6 +107,14 @@ def class_weights(weights: pd.DataFrame, coverage: pd.DataFrame, level: float) -
     left.invert_yaxis()
     if len(coverage):
         right.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, fontsize=9)
+    farthest = np.log(weights["weight"]).abs().argmax()
+    weight = weights["weight"].iloc[farthest]
+    height = rows.iloc[farthest] + scattered[farthest]
+    remark(left, f"this class counts {weight:.2g} times", weight, height)
+    if len(coverage):
+        lowest = coverage.loc[coverage["share"].idxmin()]
+        words = f"only {lowest['share']:.0f} %" if lowest["share"] < 100 * level else ""
+        remark(right, words, lowest["share"], names.index(lowest["dataset"]))
     return figure
 
 
@@ -122,6 +135,14 @@ def paired_scatter(a: ndarray, b: ndarray, names: tuple[str, str], dataset: str)
         title=f"{dataset}: correlation {np.corrcoef(a, b)[0, 1]:.2f} over {len(a)} tasks",
     )
     ax.legend(loc="upper left")
+    hardest = (a + b).argmin()
+    if a[hardest] <= np.quantile(a, HARD) and b[hardest] <= np.quantile(b, HARD):
+        remark(
+            ax,
+            "hard for both methods",
+            a[hardest] + noise[0, hardest],
+            b[hardest] + noise[1, hardest],
+        )
     return figure
 
 
@@ -167,7 +188,7 @@ def margins(tested: dict[str, Equivalence]) -> plt.Figure:
         "not significantly different": ("s", COLOURS[0]),
         "significantly different": ("^", COLOURS[3]),
     }
-    figure, ax = plt.subplots(figsize=(5.6, 0.9 + 0.3 * len(tested)))
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.9 + 0.38 * len(tested)))
     margin = next(iter(tested.values())).margin
     ax.axvspan(-margin, margin, color="grey", alpha=0.2)
     ax.axvline(0, color="black", linewidth=1)
@@ -183,7 +204,9 @@ def margins(tested: dict[str, Equivalence]) -> plt.Figure:
             color=colour,
             label=verdict if verdict not in labels else None,
         )
-    ax.set(yticks=range(len(tested)), yticklabels=list(tested), xlabel="difference (points)")
+    labels = [name.replace(" − ", " −\n") for name in tested]
+    ax.set_yticks(range(len(tested)), labels, fontsize=9)
+    ax.set_xlabel("difference (points)")
     ax.invert_yaxis()
     ax.legend(
         loc="lower right",
@@ -191,6 +214,7 @@ def margins(tested: dict[str, Equivalence]) -> plt.Figure:
         ncols=3,
         fontsize=9,
         columnspacing=1,
+        handlelength=1,
         handletextpad=0.3,
     )
     return figure
@@ -201,7 +225,7 @@ def conclusive_bars(bars: pd.DataFrame) -> plt.Figure:
     rules = list(bars["rule"].unique())
     y, share = bars["rule"].map(rules.index), 100 * bars["conclusive"] / bars["pairs"]
     shots = [s for s in bars["shots"].unique() if s]
-    figure, ax = plt.subplots(figsize=(5.4, 0.85 * len(rules) + 1))
+    figure, ax = plt.subplots(figsize=(WIDTH, 0.85 * len(rules) + 1))
     theirs = bars["shots"] == 0
     # The paper's stand below the bars, clear of their numbers.
     slots = len(shots) + bool(theirs.any())
@@ -261,6 +285,8 @@ def variance_curve(measured: pd.DataFrame, models: dict[str, ndarray]) -> plt.Fi
     ax.set(yscale="log", ylabel="variance of the mean accuracy (points²)")
     plain_ticks(ax.yaxis, (1, 2, 3, 4, 5, 7))
     ax.legend(fontsize=10, loc="upper center")
+    least = measured.loc[measured["variance"].idxmin()]
+    remark(ax, f"lowest at Q = {least['queries']:.0f}", least["queries"], 1e4 * least["variance"])
     return figure
 
 
@@ -273,7 +299,7 @@ def variance_panels(groups: dict[str, dict[str, pd.DataFrame]]) -> plt.Figure:
         Title of a row → name of a setting → columns queries, variance (of shares), error, tasks and
         predicted.
     """
-    figure = plt.figure(figsize=(5.6, 3.3 * len(groups)), layout="constrained")
+    figure = plt.figure(figsize=(5.3, 3.3 * len(groups)), layout="constrained")
     for row, (title, settings) in zip(
         figure.subfigures(len(groups), 1, squeeze=False)[:, 0], groups.items()
     ):
@@ -313,7 +339,7 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
         is circled.
     """
     shots = curves["shots"].unique().tolist()
-    size = (5.6, 0.6 + 2.5 * len(shots))
+    size = (5.3, 0.6 + 2.5 * len(shots))
     figure, axes = plt.subplots(
         len(shots), 2, figsize=size, sharex=True, squeeze=False, layout="constrained"
     )
@@ -345,6 +371,13 @@ def query_panels(curves: pd.DataFrame) -> plt.Figure:
         ncols=2,
         fontsize=10,
     )
+    few = curves[curves["shots"] == shots[0]]
+    minima = few.loc[few.groupby("dataset")["half_width"].idxmin()]
+    least = minima.loc[
+        minima["half_width"].idxmax()
+    ]  # of the upper curve, beside which there is room
+    words = f"narrowest at Q = {least['queries']:.0f}"
+    remark(axes[0, 0], words, least["queries"], least["half_width"])
     return figure
 
 
@@ -361,7 +394,7 @@ def optima(table: pd.DataFrame) -> plt.Figure:
     figure, axes = plt.subplots(
         len(shots),
         1,
-        figsize=(5.4, 1.3 + 1.8 * len(shots)),
+        figsize=(WIDTH, 1.3 + 1.8 * len(shots)),
         sharex=True,
         squeeze=False,
         layout="constrained",
@@ -385,6 +418,14 @@ def optima(table: pd.DataFrame) -> plt.Figure:
         ax.invert_yaxis()
     axes[-1, 0].set_xlabel("best number of queries per class, Q*")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", fontsize=9)
+    finite = table[np.isfinite(ends).all(axis=1)]
+    if len(finite):
+        widest = finite.loc[(finite["high"] / finite["low"]).idxmax()]
+        height = names.index(widest["dataset"]) + 0.22 * (
+            methods.index(widest["method"]) - (len(methods) - 1) / 2
+        )
+        words = f"one pilot: {widest['low']:.0f} to {widest['high']:.0f}"
+        remark(axes[shots.index(widest["shots"]), 0], words, widest["low"], height)
     return figure
 
 
@@ -411,7 +452,7 @@ def rank_diagram(
     bars = [group for group in groups if len(group) > 1]
     half = -(-len(ranks) // 2)
     first_name = 1.15 + RANK_STEP * len(bars)  # inches below the axis
-    figure, ax = plt.subplots(figsize=(5.2, 0.9 + first_name + NAME_STEP * half))
+    figure, ax = plt.subplots(figsize=(5.0, 0.9 + first_name + NAME_STEP * half))
     ax.set(
         xlim=(1.0, float(max(len(ranks), 2))),
         ylim=(-(first_name - 0.65 + NAME_STEP * half), 0.7),

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy import ndarray
 
-from fslbook.style import COLOURS
+from fslbook.remarks import remark
+from fslbook.style import COLOURS, WIDTH
 from fslcore import stats
 
 from ..figures import plain_ticks
@@ -57,7 +58,7 @@ def figure(
     study: pd.DataFrame, shares: pd.DataFrame, level: float = stats.DEFAULT_CONFIDENCE_LEVEL
 ) -> plt.Figure:
     """The two intervals of one study as tasks are drawn (`path`), and the share of false positives (`missed`)."""
-    figure, (top, bottom) = plt.subplots(2, 1, figsize=(5.6, 5.8), sharex=True)
+    figure, (top, bottom) = plt.subplots(2, 1, figsize=(WIDTH, 5.8), sharex=True)
     intervals = {
         "usual": (study["mean"] - study["half"], study["mean"] + study["half"]),
         "anytime": (study["low"], study["high"]),
@@ -93,4 +94,7 @@ def figure(
     )
     plain_ticks(bottom.xaxis)
     bottom.set_ylim(-2)
+    last = shares.iloc[-1]
+    words = f"{100 * last['usual']:.0f} % after {last['tasks']:,.0f} tasks"
+    remark(bottom, words, last["tasks"], 100 * last["usual"])
     return figure

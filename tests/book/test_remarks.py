@@ -1,0 +1,93 @@
+"""Remarks on figures: words where nothing is covered, and an arrow."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from fslbook import figures
+from fslbook.remarks import remark
+from fslbook.style import style
+
+
+@pytest.fixture
+def drawing():
+    style()
+    figure, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
+    x = np.linspace(0, 10, 200)
+    ax.plot(x, np.sin(x), label="sine")
+    ax.plot(x[::20], np.cos(x[::20]), "o", label="points")
+    ax.legend(loc="upper right")
+    ax.set(ylim=(-1.5, 2), xlabel="x", title="two curves")
+    yield ax
+    plt.close(figure)
+
+
+def extent(note):
+    return note.get_window_extent(note.figure.canvas.get_renderer())
+
+
+def drawn_points(ax):
+    """In dots: all curves and marks, closely sampled, without the lines of the grid."""
+    paths = [line.get_transform().transform_path(line.get_path()) for line in ax.lines]
+    return np.concatenate([path.interpolated(20).vertices for path in paths])
+
+
+def test_words_are_within_the_axes_and_cover_no_curve_mark_or_other_words(drawing):
+    notes = [
+        remark(drawing, "the sine is highest here", np.pi / 2, 1),
+        remark(drawing, "and lowest here", 4.71, -1),
+    ]
+    drawing.figure.canvas.draw()
+    boxes = [extent(note) for note in notes]
+    frame, legend = drawing.get_window_extent(), extent(drawing.get_legend())
+    for box in boxes:
+        assert frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1)
+        assert not box.contains(*drawn_points(drawing)[0]) and not box.overlaps(legend)
+        assert not any(box.contains(x, y) for x, y in drawn_points(drawing))
+    assert not boxes[0].overlaps(boxes[1])
+
+
+def test_the_arrow_ends_at_the_point_and_the_words_are_near_it(drawing):
+    note = remark(drawing, "here", 4.71, -1)
+    drawing.figure.canvas.draw()
+    assert note.xy == (4.71, -1) and note.get_fontsize() >= 9
+    point = drawing.transData.transform(note.xy)
+    box, dots = extent(note), drawing.figure.dpi / 72
+    distance = np.hypot(
+        *np.maximum(
+            [box.x0 - point[0], box.y0 - point[1]], [point[0] - box.x1, point[1] - box.y1]
+        ).clip(0)
+    )
+    assert 5 * dots < distance < 40 * dots
+
+
+def test_the_layout_stays_as_it_was(drawing):
+    drawing.figure.canvas.draw()
+    before = drawing.get_position().bounds
+    assert remark(drawing, "a remark of some length that is broken into lines", 5, 0)
+    drawing.figure.canvas.draw()
+    assert drawing.get_position().bounds == pytest.approx(before)
+
+
+def test_where_all_is_covered_or_the_point_is_not_drawn_nothing_is_written(drawing):
+    assert remark(drawing, "outside", 50, 0) is None
+    assert remark(drawing, "nowhere", np.nan, 0) is None
+    drawing.set_axisbelow(True)
+    drawing.bar([5], [4], width=20, bottom=-2, color="black")
+    assert remark(drawing, "covered", 5, 0) is None
+    assert [text.get_text() for text in drawing.texts] == []
+
+
+def test_no_words_no_arrow(drawing):
+    assert remark(drawing, "", 5, 0) is None
+
+
+def test_a_figure_has_two_remarks_at_most(drawing):
+    assert [bool(remark(drawing, "here", x, 0)) for x in (3, 6, 9)] == [True, True, False]
+
+
+def test_a_forest_points_at_the_row_that_is_named():
+    rows = pd.DataFrame({"row": ["a", "b", "c"], "mean": [10.0, 50.0, 90.0], "half_width": 3.0})
+    plain, marked = figures.forest(rows), figures.forest(rows, remarks={1: "look here"})
+    assert marked.data != plain.data

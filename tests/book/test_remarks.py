@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from fslbook import figures
 from fslbook.remarks import remark
@@ -23,8 +24,9 @@ def drawing():
     plt.close(figure)
 
 
-def extent(note):
-    return note.get_window_extent(note.figure.canvas.get_renderer())
+def extent(words):
+    """The box of the words in dots, without the arrow of a remark."""
+    return Text.get_window_extent(words, words.figure.canvas.get_renderer())
 
 
 def drawn_points(ax):
@@ -40,12 +42,24 @@ def test_words_are_within_the_axes_and_cover_no_curve_mark_or_other_words(drawin
     ]
     drawing.figure.canvas.draw()
     boxes = [extent(note) for note in notes]
-    frame, legend = drawing.get_window_extent(), extent(drawing.get_legend())
+    frame, legend = drawing.get_window_extent(), drawing.get_legend().get_window_extent()
     for box in boxes:
         assert frame.contains(box.x0, box.y0) and frame.contains(box.x1, box.y1)
         assert not box.contains(*drawn_points(drawing)[0]) and not box.overlaps(legend)
         assert not any(box.contains(x, y) for x, y in drawn_points(drawing))
     assert not boxes[0].overlaps(boxes[1])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_words_find_a_gap_in_a_cloud_of_points(seed):
+    style()
+    figure, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
+    cloud = np.random.default_rng(seed).normal(size=(200, 2))
+    ax.plot(*cloud.T, "o", markersize=4)
+    note = remark(ax, "one of many", *cloud[np.abs(cloud).sum(axis=1).argmin()])
+    figure.canvas.draw()
+    assert note and not any(extent(note).contains(x, y) for x, y in ax.transData.transform(cloud))
+    plt.close(figure)
 
 
 def test_the_arrow_ends_at_the_point_and_the_words_are_near_it(drawing):

@@ -328,9 +328,86 @@ def still_cut(page):
     return found
 
 
+def faults_of_panels(page, name):
+    """Panels of figures that a phone does not show, each below the one before it."""
+    page.evaluate(
+        "() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); }))"
+    )
+    settle(page)
+    frames = (
+        "article .panels:not([hidden]) > div, article img[data-panels]:not([hidden], .panels img)"
+    )
+    ends = page.locator(frames).evaluate_all("all => all.map(e => e.getBoundingClientRect().right)")
+    parts = page.locator("article .panels > div").count()
+    named = re.findall(r'<img data-panels="([^"]+)"', (SITE / name).read_text("utf-8"))
+    expected = sum(len(places.split()) for places in named if " " in places)
+    faults = [f"a panel ends at {end:.0f} px" for end in ends if end > PHONE["width"]]
+    if named and (not ends or parts != expected):
+        faults.append(f"{parts} panels one below the other, {expected} expected")
+    return faults
+
+
+# Marks three texts of each kind, on all pages together: one colour, size and weight on one ground. To check the
+# contrast of all texts takes nine tenths of axe's time and finds no more.
+MARK_KINDS_OF_TEXT = """counts => {
+  const texts = element => [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+  for (const element of document.body.querySelectorAll('*')) {
+    element.removeAttribute('data-contrast');
+    if (!texts(element) || !element.getClientRects().length) continue;
+    const {color, fontSize, fontWeight} = getComputedStyle(element);
+    const kind = [color, fontSize, fontWeight];
+    for (let place = element; place; place = place.parentElement) {
+      const {backgroundColor, backgroundImage, opacity} = getComputedStyle(place);
+      kind.push(opacity, backgroundImage);
+      if (backgroundColor !== 'rgba(0, 0, 0, 0)') { kind.push(backgroundColor); break; }
+    }
+    const key = kind.filter(part => part !== '1' && part !== 'none').join();
+    counts[key] = (counts[key] ?? 0) + 1;
+    if (counts[key] <= 3) element.setAttribute('data-contrast', '');
+  }
+  return counts;
+}"""
+
+# Every rule of axe, also those that it calls best practice or experimental.
+EVERY_RULE = {
+    "resultTypes": ["violations"],
+    "preload": False,  # no style sheet may be asked for from a page that is a file
+    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice", "experimental"],
+    "rules": {"color-contrast": {"enabled": False}},
+}
+# Those that depend on the theme, and on what scrolls.
+OF_VIEW = {"runOnly": ["scrollable-region-focusable", "landmark-unique"]}
+
+
+@pytest.fixture(scope="module")
+def axe():
+    return pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed"
+    ).Axe()
+
+
+@pytest.fixture(scope="module")
+def kinds_of_text():
+    """How often each kind of text was seen on the pages before."""
+    return {}
+
+
+def violations(axe, page, rules, kinds_of_text):
+    """What these rules find, and text with too little contrast among the kinds seen on few pages before."""
+    found = axe.run(page, options=rules).response["violations"]
+    kinds_of_text.update(page.evaluate(MARK_KINDS_OF_TEXT, kinds_of_text))
+    if page.locator("[data-contrast]").count():
+        include = {"include": [["[data-contrast]"]]}
+        found += axe.run(page, include, {"runOnly": ["color-contrast"]}).response["violations"]
+    return [
+        f"axe: {fault['id']}: {node['html'][:80]}" for fault in found for node in fault["nodes"]
+    ]
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
-def test_page(name, visit):
-    """On a screen, on paper and on a phone, in one visit: to open a page takes most of the time."""
+def test_page(name, visit, axe, kinds_of_text):
+    """On a screen, on paper, on a phone and in the dark, in one visit: to open a page takes much of the time."""
     page = visit(name)
     faults = page.faults
     titles = page.evaluate(TITLES)
@@ -356,73 +433,22 @@ def test_page(name, visit):
         faults += faults_of_print(page)
 
     page.evaluate(UNFOLD)
+    page.add_style_tag(content=AT_ONCE)
     for size in (DESK, PHONE):
         page.set_viewport_size(size)
         width, culprits = page.evaluate(WIDTH)
         if width > size["width"] + 1:
             faults.append(f"{width} px wide on a screen of {size['width']}: {culprits}")
         faults += [f"cut off at {size['width']}: {text}" for text in still_cut(page)]
+        if size is DESK:
+            settle(page)
+            faults += violations(axe, page, EVERY_RULE, kinds_of_text)
+    faults += faults_of_panels(page, name)
     page.evaluate(SET_THEME, "dark")
+    settle(page)
     faults += faults_of_figures(page, (SITE / name).parent)
+    faults += violations(axe, page, OF_VIEW, kinds_of_text)
     assert not faults, "\n".join(faults)
-
-
-# Marks three texts of each kind: one colour, size and weight on one ground. To check the contrast of all texts
-# takes nine tenths of axe's time and finds no more.
-MARK_KINDS_OF_TEXT = """() => {
-  const texts = element => [...element.childNodes].some(node => node.nodeType === 3 && node.data.trim());
-  const counts = {};
-  for (const element of document.body.querySelectorAll('*')) {
-    element.removeAttribute('data-contrast');
-    if (!texts(element) || !element.getClientRects().length) continue;
-    const {color, fontSize, fontWeight} = getComputedStyle(element);
-    const kind = [color, fontSize, fontWeight];
-    for (let place = element; place; place = place.parentElement) {
-      const {backgroundColor, backgroundImage, opacity} = getComputedStyle(place);
-      kind.push(opacity, backgroundImage);
-      if (backgroundColor !== 'rgba(0, 0, 0, 0)') { kind.push(backgroundColor); break; }
-    }
-    const key = kind.filter(part => part !== '1' && part !== 'none').join();
-    counts[key] = (counts[key] ?? 0) + 1;
-    if (counts[key] <= 3) element.setAttribute('data-contrast', '');
-  }
-}"""
-
-# Every rule of axe, also those that it calls best practice or experimental.
-EVERY_RULE = {
-    "resultTypes": ["violations"],
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice", "experimental"],
-    "rules": {"color-contrast": {"enabled": False}},
-}
-
-# Those that depend on the theme, and on what scrolls.
-OF_VIEW = {"runOnly": ["scrollable-region-focusable", "landmark-unique"]}
-
-
-def contrast_faults(axe, page):
-    page.evaluate(MARK_KINDS_OF_TEXT)
-    include = {"include": [["[data-contrast]"]]}
-    return axe.run(page, include, {"runOnly": ["color-contrast"]}).response["violations"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_no_fault(name, visit):
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe is not installed"
-    ).Axe()
-    page = visit(name)
-    page.evaluate(UNFOLD)
-    page.add_style_tag(content=AT_ONCE)
-    settle(page)
-    faults = axe.run(page, options=EVERY_RULE).response["violations"]
-    faults += contrast_faults(axe, page)
-    page.evaluate(SET_THEME, "dark")
-    page.set_viewport_size(PHONE)
-    settle(page)
-    faults += axe.run(page, options=OF_VIEW).response["violations"]
-    faults += contrast_faults(axe, page)
-    assert [(fault["id"], node["html"][:80]) for fault in faults for node in fault["nodes"]] == []
 
 
 def test_a_wide_table_of_sentences_is_cards_on_a_phone(visit):
@@ -475,26 +501,6 @@ def test_a_hidden_solution_opens_on_a_tap(visit):
     box.locator("button").first.click()
     content.wait_for(state="visible")
     assert page.evaluate(WIDTH)[0] <= PHONE["width"] + 1
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in PAGES if "data-panels" in (SITE / name).read_text("utf-8")]
-)
-def test_no_panel_of_a_figure_is_out_of_sight_on_a_phone(name, visit):
-    page = visit(name)
-    page.set_viewport_size(PHONE)
-    page.evaluate(
-        "() => Promise.all([...document.images].map(i => { i.loading = 'eager'; return i.decode(); }))"
-    )
-    settle(page)
-    frames = (
-        "article .panels:not([hidden]) > div, article img[data-panels]:not([hidden], .panels img)"
-    )
-    ends = page.locator(frames).evaluate_all("all => all.map(e => e.getBoundingClientRect().right)")
-    assert ends and max(ends) <= PHONE["width"]
-    parts = page.locator("article .panels > div").count()
-    named = re.findall(r'<img data-panels="([^"]+)"', (SITE / name).read_text("utf-8"))
-    assert parts == sum(len(places.split()) for places in named if " " in places)
 
 
 def test_the_keyboard_reaches_and_shows_everything(visit):

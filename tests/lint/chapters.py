@@ -69,6 +69,21 @@ UNCONDITIONAL = {
     ("spurious-bias", "leaves such a word out only if"): "a rule of the paper",
 }
 
+# Figures that show what data or a task look like, by chapter: pictures, which have no finding.
+PICTURES = {
+    "data-and-backbones": {
+        "fig-clipart",
+        "fig-latin",
+        "fig-hebrew",
+        "fig-coloured",
+        "fig-fashion",
+        "fig-icons",
+    },
+    "known-truth": {"fig-conflict"},
+    "spurious-bias": {"fig-task-icons", "fig-task-clipart", "fig-task-glyphs"},
+    "three-papers": {"fig-random-task", "fig-biased-task"},
+}
+
 ROLE = re.compile(
     r"\{glue:?\w*\}`(?:([\w-]+)::)?([^`:]+)(?::[^`]*)?`|^```\{glue:?\w*\} +(?:([\w-]+)::)?(\S+)",
     re.MULTILINE,
@@ -199,6 +214,25 @@ def kinds_of_cells(file: File):
             yield cell.line, "a cell that glues", "it is tagged remove-cell"
         if is_removed and not cell.glued:
             yield cell.line, "a removed cell that glues nothing", "another tag, or no cell"
+
+
+@rule(CHAPTERS)
+def findings_of_figures(file: File):
+    """The caption of a figure says what it shows, with a number of the run; `PICTURES` show no finding."""
+    pictures = set(PICTURES.get(file.name, ()))
+    for cell in file.cells:
+        figure = re.search(r"^  figure:\n((?: {4}.*\n)+)", cell.head, re.MULTILINE)
+        if figure is None:
+            continue
+        parts = dict(re.findall(r"^ {4}(caption|name): (.*)$", figure[1], re.MULTILINE))
+        has_finding = bool(ROLE.search(parts.get("caption", "")))
+        if not has_finding and parts.get("name") not in pictures:
+            found = f"a caption without a number: {parts.get('name')}"
+            yield cell.line, found, "what the figure shows, with a glued number (or in PICTURES)"
+        if not has_finding:
+            pictures.discard(parts.get("name"))
+    for name in sorted(pictures):
+        yield 1, f"{name} in PICTURES", "a picture of the chapter whose caption has no number"
 
 
 @rule(CHAPTERS)

@@ -53,6 +53,17 @@ gap = np.random.default_rng(seed).random()
 ```
 
 ```{code-cell}
+---
+mystnb:
+  figure:
+    caption: "A gap of {glue:text}`gap`."
+    name: fig-gap
+tags: [hide-input]
+---
+np.array([gap])
+```
+
+```{code-cell}
 :tags: [remove-cell]
 glue(
     gap=f"{gap:.2f}",
@@ -186,6 +197,7 @@ BAD = [
     ("kinds-of-cells", CHAPTER, "[hide-input]", "[remove-cell]", "{code-cell}", "glues nothing"),
     ("kinds-of-cells", CHAPTER, "gap =", "gap = 0\n" * 20 + "gap =", "{code-cell}", "21 visible"),
     ("kinds-of-cells", CHAPTER, ":caption: gaps", ":tags: [hide-cell]", "---", "no visible"),
+    ("findings-of-figures", CHAPTER, "of {glue:text}`gap`.", ".", "{code-cell}", "number: fig-gap"),
     ("sentences-by-code", CHAPTER, "gap =", 'Markdown("So. It is.")\ngap =', "Markdown", "So. It"),
     ("keys", CHAPTER, "is {glue:text}`gap`", "is {glue:text}`gaps`", "The gap is", "no gaps"),
     ("keys", LEDGER, "{gap}", "{other}", "- id: table-1", "means glues no other"),

@@ -65,7 +65,8 @@
   /** A button that gives a role of several columns to the others that have none. */
   function forOthers(column, table, choices, change) {
     const role = choices.roles.get(column) ?? "", roles = rolesOf(table, choices);
-    const others = /^(methods|columns:.*)$/.test(role) ? report.openNumbers(table, roles) : role === "ignore" ? roles.columns("") : [];
+    const isAlike = name => !report.meets(report.wordsOf(name), new Set([...sets.OTHER_MEASURES, ...sets.STEPS]));
+    const others = /^(methods|columns:.*)$/.test(role) ? report.openNumbers(table, roles).filter(isAlike) : role === "ignore" ? roles.columns("") : [];
     if (!others.length) return [];
     const shown = others.slice(0, 4).join(", ") + (others.length > 4 ? `, … (${others.length})` : "");
     return [labs.button(`The same for ${shown}`, () => change(others.reduce((next, other) => withRole(table, next, other, role), choices), column))];

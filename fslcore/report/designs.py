@@ -60,6 +60,12 @@ def analyse_tasks(place: Place) -> list[Sample]:
     return [sample_of_grid(place, grid, place.unit)]
 
 
+def repetition_in(rows: pd.DataFrame) -> str:
+    """The key that numbers repetitions; of several, the one that varies."""
+    keys = [key for key in ("run", "draw", "seed") if key in rows]
+    return max(keys, key=lambda key: rows[key].nunique())
+
+
 def add_winner(place: Place, grid: pd.DataFrame) -> None:
     """What the highest mean is worth, given that it was chosen on the same tasks."""
     level = place.options.level
@@ -83,7 +89,7 @@ def add_winner(place: Place, grid: pd.DataFrame) -> None:
 def analyse_draws(place: Place) -> list[Sample]:
     """Tasks in several draws, as one sample that is stratified by draw."""
     unit = place.unit
-    draw = next(key for key in ("draw", "seed", "run") if key in place.rows)
+    draw = repetition_in(place.rows)
     grid = place.grid(draw, unit)
     if grid.isna().to_numpy().any():
         return [sample_of_grid(place, grid, unit)]
@@ -107,7 +113,7 @@ def analyse_draws(place: Place) -> list[Sample]:
 
 def analyse_runs(place: Place) -> list[Sample]:
     """Training runs on tasks: both vary (`fslcore.stats.new_run_interval`)."""
-    run = "run" if "run" in place.rows else "seed"
+    run = repetition_in(place.rows)
     place = with_several_runs(place, run)
     values = crossed_runs(place, run)
     if not values:
@@ -200,8 +206,7 @@ def analyse_datasets(place: Place) -> list[Sample]:
 
 def analyse_seeds(place: Place) -> list[Sample]:
     """One mean per seed and method, paired over seeds where the seeds are the same."""
-    rows = place.rows
-    key = "seed" if "seed" in rows and rows["seed"].nunique() > 1 else "run"
+    key = repetition_in(place.rows)
     return [sample_of_grid(place, place.grid(key), key)]
 
 

@@ -64,6 +64,7 @@ CASES = {
     "runs of other tasks": ((4, 12), nested, {"seed": "runs"}),
     "data sets": ((7,), lambda values: long((7,), ["dataset"], values), {}),
     "seeds": ((5,), lambda values: long((5,), ["seed"], values), {}),
+    "means of draws": ((5,), lambda values: long((5,), ["draw"], values), {}),
     "folds": ((10,), lambda values: long((10,), ["fold"], values), {}),
     "data sets and seeds": ((4, 3), lambda values: long((4, 3), ["dataset", "seed"], values), {}),
     "printed": ((30,), printed, {}),

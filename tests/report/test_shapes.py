@@ -60,6 +60,16 @@ def test_a_measure_that_nothing_names_is_said_to_be_assumed():
     assert "accuracy in percent." in reading(report_on(table.add_suffix("_acc")))
 
 
+@pytest.mark.parametrize("key", ["seed", "run", "draw"])
+def test_a_place_with_one_repetition_is_named(key):
+    rows = [(d, n, m, 60.0 + n + 2 * (m == "a")) for d in "xy" for n in range(3) for m in "ab"]
+    table = pd.DataFrame(rows, columns=["dataset", key, "method", "accuracy"])
+    table["accuracy"] += RNG.normal(0, 1, len(table))
+    assert len(report_on(table, by="dataset").pairs) == 2
+    with refuses(rf"a must have at least 2 {key}s in y, got 1"):
+        report_on(table[(table["dataset"] == "x") | (table[key] == 0)], by="dataset")
+
+
 def test_other_tasks_in_each_seed_are_one_sample_of_tasks():
     results = report_on(seeded(first_task_of_seed=40))
     assert results.shape is Shape.TASKS_IN_DRAWS and set(results.methods["n"]) == {120}
@@ -182,12 +192,13 @@ def test_counts_of_right_answers_are_percent_unless_the_full_score_is_said():
     assert counted.pairs["p"][0] == pytest.approx(report_on(table).pairs["p"][0])
 
 
-def test_answers_to_the_queries_of_tasks_are_averaged_by_task():
+@pytest.mark.parametrize("part, word", [("query", "items"), ("class", "classes")])
+def test_parts_of_tasks_are_averaged_by_task(part, word):
     right = RNG.random((30, 15, 2)) < [0.6, 0.5]
     episode, query = np.indices((30, 15)).reshape(2, -1)
     answers = pd.DataFrame(right.reshape(-1, 2) * 1, columns=["a", "b"])
-    results = report_on(answers.assign(episode=episode, query=query))
-    assert results.shape is Shape.TASKS and "items of a task are averaged" in reading(results)
+    results = report_on(answers.assign(episode=episode, **{part: query}))
+    assert results.shape is Shape.TASKS and f"{word} of a task are averaged" in reading(results)
     of_tasks = report_on(pd.DataFrame(100 * right.mean(axis=1), columns=["a", "b"]))
     np.testing.assert_allclose(results.methods["mean"], of_tasks.methods["mean"])
     assert results.pairs["p"][0] == pytest.approx(of_tasks.pairs["p"][0])

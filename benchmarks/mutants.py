@@ -68,7 +68,7 @@ PACKAGES = {
     "report": (
         "fslcore/report",
         "tests/report tests/misuse/test_report_files.py tests/misuse/test_report_tables.py"
-        " tests/misuse/test_statistics.py",
+        " tests/misuse/test_statistics.py tests/book/test_target_tables.py",
     ),
     "tools": (
         "fslcore/download.py fslcore/fetch.py fslcore/recorder.py",

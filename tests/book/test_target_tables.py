@@ -53,6 +53,9 @@ def test_intervals_are_those_of_the_record(features):
     assert table["result"][1].images.bounds == (0, 100)
     assert cells.iloc[1]["these images"] == f"± {expected.closed.half_width:.2f}"
     assert cells.iloc[1]["new classes"] == interval_cells(expected)["new classes"]
+    of_two = pd.concat([table.assign(dataset="x"), table.assign(dataset="y", classes=20)])
+    names = interval_table(of_two).index.get_level_values("dataset").unique()
+    assert [*names] == ["x (8 classes)", "y (20 classes)"]
 
 
 def test_one_interval_for_two_targets_is_named_once():

@@ -63,6 +63,18 @@ def test_runs_and_tasks_are_crossed():
     )
 
 
+def test_the_highest_mean_is_corrected_for_its_choice():
+    table = tasks_by_methods(120, 4)
+    ((title, frame),) = report_on(table, level=0.9).frames.items()
+    winner = stats.winner_interval(table.to_numpy().T, confidence_level=0.9, bounds=(0, 100))
+    (found,) = frame.to_dict("records")
+    assert "highest mean" in title and found.pop("method") == table.columns[winner.method]
+    expected = {"mean": winner.observed.estimate, "corrected": winner.corrected.estimate}
+    expected |= {"low": winner.corrected.low, "high": winner.corrected.high}
+    assert found == pytest.approx(expected, rel=1e-9)
+    assert found["corrected"] < found["mean"] == pytest.approx(table.mean().max())
+
+
 def test_data_sets_have_student_wilcoxon_and_mean_ranks():
     table = tasks_by_methods(11, 3).round(1).assign(dataset=[f"d{i}" for i in range(11)])
     results = report_on(table)

@@ -6,6 +6,7 @@ import proposed
 import pytest
 import scipy.stats
 from lookup import row, targets
+from refusal import refuses
 
 from fslcore import stats
 from fslcore.report import Shape
@@ -46,6 +47,7 @@ def test_crossed_scores_have_three_targets():
         table(values).sample(frac=1, random_state=0)
     )  # the order of rows means nothing
     assert results.shape is Shape.ITEMS and targets(results) == CROSSED
+    assert results.pairs["unit"].tolist() == ["item", "item", "support"]
     single = stats.crossed_intervals(100 * values["a"], bounds=(0, 100))
     pair = stats.crossed_intervals(100 * values["a"] - 100 * values["b"])
     for target, kind in zip(CROSSED, ("both", "items", "supports"), strict=True):
@@ -123,6 +125,13 @@ def test_uneven_scores_apply_to_items_and_name_the_way_to_more(missing, common_t
     assert targets(common) == common_targets
     if common_targets == CROSSED:
         assert row(common, "new items", "a")["n"] == ITEMS - 1
+
+
+def test_an_item_in_two_groups_is_refused():
+    frame = grouped(table(scores()))
+    frame.loc[frame["item"].eq("q3") & frame["support"].eq("s2"), "group"] = 7
+    with refuses("q3", "2 groups", r"ignore=\['COLUMN'\]"):
+        report_on(frame)
 
 
 def classes_of_items(rng, classes, items, spread):

@@ -56,6 +56,20 @@ def test_one_support_for_all_items_is_crossed_with_them_under_any_name():
     assert targets(single) == ["new items"] and len(single.lines()) > 3
 
 
+def test_each_model_may_end_its_prompts_in_its_own_way():
+    """As chat templates do: what the prompts of an item share is looked for in each model."""
+    for path in LM_EVAL:
+        records = records_of(path)
+        for record in records:
+            if path.parent.name == "words":
+                record["arguments"]["gen_args_0"]["arg_0"] += "<|answer|>"
+        Path(path.parent.name).mkdir(exist_ok=True)
+        copy = Path(path.parent.name, path.name)
+        copy.write_text("\n".join(map(json.dumps, records)))
+    copies = sorted(str(path) for path in Path().glob("*/*.jsonl"))
+    assert len(copies) == len(LM_EVAL) and targets(proposed.read(copies)) == CROSSED
+
+
 def test_a_support_per_item_speaks_of_items():
     results = proposed.read(OWN)
     assert targets(results) == ["new items"] and "supports of its own" in results.applies[0]

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -80,6 +81,22 @@ def test_every_kind_of_file_gives_the_same_answer(tmp_path, name):
     assert list(pairs["a"]) == ["ours"]
     for column in ("difference", "half_width", "p"):
         assert_allclose(pairs[column], EXPECTED[column], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["tab", "semicolon", "bar", "blank"])
+def test_a_separator_other_than_the_comma_is_named(tmp_path, kind):
+    sign = {"tab": "\t", "semicolon": ";", "bar": "|", "blank": " "}[kind]
+    ACCURACIES.to_csv(tmp_path / "r.csv", index=False, sep=sign)
+    (note,) = [n for n in proposed.read(tmp_path / "r.csv").reading if "separate the cells" in n]
+    assert re.search(rf"\b{kind}s\b", note)
+
+
+def test_quoted_cells_may_hold_line_breaks_and_quotes(tmp_path):
+    notes = ['see "a"\nand\nb', "x", 'one\nof "a" and "b"', '"a"']
+    table = ACCURACIES.assign(note=[notes[i % 4] for i in range(40)], other="y, z")
+    table.to_csv(tmp_path / "r.csv", index=False)
+    pairs = proposed.read(tmp_path / "r.csv", ignore=["note"]).pairs
+    assert_allclose(pairs[["difference", "p"]], EXPECTED[["difference", "p"]], rtol=1e-9)
 
 
 def test_windows_text_is_read_and_said(tmp_path):

@@ -74,9 +74,25 @@ def test_what_has_no_role_is_refused_with_a_command_that_works(name):
     table, gap = PROPOSED[name]
     with pytest.raises(UnnamedRoles, match="no role|what a row is") as error:
         Results.from_frame(table)
-    results = Results.from_frame(table, **proposed.typed(error.value)[1])
+    files, options = proposed.typed(error.value)
+    results = Results.from_frame(table, **options)
+    assert files == ["FILE"]
     pairs = results.pairs[results.pairs["a"] + results.pairs["b"] == "oursbase"]
     assert np.average(pairs["difference"], weights=pairs["n"]) == pytest.approx(gap, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["domain", "corpus", "data_name", "file"])
+def test_domains_corpora_and_files_are_proposed_as_data_sets(name, tmp_path):
+    table = DATASETS.melt("dataset", var_name="method", value_name="accuracy")
+    table = table.rename(columns={"dataset": name})
+    if name == "file":
+        for letter, rows in table.groupby("file"):
+            rows.drop(columns="file").to_csv(tmp_path / f"{letter}.csv", index=False)
+        results = proposed.read(tmp_path)
+    else:
+        results = proposed.from_frame(table)
+    assert results.shape is Shape.DATASETS
+    assert results.pairs["difference"][0] == pytest.approx(OF_DATASETS)
 
 
 def test_results_of_a_baseline_do_not_name_methods():
@@ -99,7 +115,7 @@ def test_constant_columns_and_known_measures_change_nothing(name):
         Results.from_frame(LONG.assign(**{name: HARMLESS[name]})),
     )
     pd.testing.assert_frame_equal(plain.pairs, more.pairs)
-    assert np.ndim(HARMLESS[name]) == 0 or f"left out: {name}" in more.reading[0]
+    assert (f"left out: {name}" in more.reading[0]) == (np.ndim(HARMLESS[name]) > 0)
 
 
 @pytest.mark.parametrize("name", ["lr", "x", "delta", "slurm_job_id", "k", "Unix time of what"])
@@ -136,6 +152,16 @@ def test_what_is_no_sample_is_refused_in_these_words(name):
     table, words = NO_SAMPLE[name]
     with refuses(words):
         proposed.from_frame(table)
+
+
+@pytest.mark.parametrize(
+    "unit", ["task", "item", "class", "dataset", "seed", "run", "fold", "draw"]
+)
+def test_measures_of_trainings_beside_a_unit_are_no_log(unit):
+    """Only without a unit do columns of a loss or a rate show the rows of one training."""
+    measures = {"train_acc": HARD, "val_acc": BASE, "lr": np.linspace(1, 0, 30)}
+    with pytest.raises(UnnamedRoles, match="train_acc, val_acc, lr have no role"):
+        Results.from_frame(pd.DataFrame({unit: range(30), **measures}))
 
 
 @pytest.mark.parametrize("name", ["fid", "wer", "loss", "time", "error"])
@@ -229,6 +255,7 @@ def test_paths_have_named_parts_and_json_is_reached_by_a_path_of_keys(tmp_path):
     assert results.shape is Shape.SEEDS and results.pairs["difference"][0] == pytest.approx(3)
     with pytest.raises(UnnamedRoles, match=re.escape("{method}/seed{seed}")) as error:
         Results.read(tmp_path / "runs")
+    assert f"{tmp_path / 'runs'} has folders and no files" in str(error.value)
     files, options = proposed.typed(error.value)
     assert Results.read(files, **options).pairs["difference"][0] == pytest.approx(3)
 
@@ -280,10 +307,11 @@ def test_conditions_and_blocks():
         lambda table: pd.concat([table, table.iloc[:1]]),
         lambda table: table.assign(accuracy=table["accuracy"].where(table.index > 0, 105)),
         lambda table: table.assign(accuracy=table["accuracy"].where(table["method"] == "ours", table["accuracy"] / 100)),
+        lambda table: table.assign(accuracy=table["accuracy"].where(table["method"] == "ours", table["accuracy"] > 60) * 1.0),
         lambda table: table.assign(accuracy=table["accuracy"].where(table.index > 0, 0.65)),
         lambda table: table.assign(accuracy=table["accuracy"].astype(str).where(table.index > 0, "OOM")),
     ],
-    ids=["a row twice", "105 %", "a method in shares", "a value in shares", "OOM"],
+    ids=["a row twice", "105 %", "a method in shares", "a method of answers", "a value in shares", "OOM"],
 )  # fmt: skip
 def test_what_must_be_noticed_is(change):
     with refuses(""):
@@ -350,6 +378,23 @@ def test_two_columns_that_say_the_same_are_refused(columns, options, words):
     values = RNG.normal(60, 5, (8, 4)).round(2)
     with refuses(words):
         Results.from_frame(pd.DataFrame(values, columns=[*columns, "c", "d"]), **options)
+
+
+@pytest.mark.parametrize(
+    "option", ["method", "value", "group", "by", "ignore", "low", "high", "of", "n", "pm", "unit"]
+)
+def test_an_option_that_names_no_column_is_refused_by_its_name(option):
+    values = {"by": ["Gone"], "ignore": ["Gone"], "unit": {"Gone": "task"}, "pm": "sd=Gone"}
+    ends = {"low": {"high": "accuracy"}, "high": {"low": "accuracy"}}.get(option, {})
+    with refuses(f"{option} = Gone", "method, task, accuracy"):
+        Results.from_frame(LONG, **ends, **{option: values.get(option, "Gone")})
+    with refuses("method = file"):  # of one file there is no such column
+        Results.from_frame(LONG, method="file")
+
+
+def test_a_column_of_one_method_names_it():
+    results = Results.from_frame(LONG[LONG["method"] == "base"], "r.csv")
+    assert results.methods["method"].tolist() == ["base"] and results.pairs.empty
 
 
 def test_a_tabular_of_latex_is_a_table(tmp_path):

@@ -1,6 +1,7 @@
 """However a file of any shape is written, it gets the same answer; and what changes its meaning is noticed."""
 
 import json
+import os
 from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -114,6 +115,10 @@ def test_the_same_answer_of_a_file_per_method_in_any_order(name, tmp_path):
         for files in (["a.csv", "b.csv"], ["b.csv", "a.csv"]):
             check_same(answer(proposed.read(files, method="file", **options)), expected)
         check_same(answer(proposed.read("{method}.csv", **options)), expected)
+        os.mkdir("other")
+        os.rename("b.csv", "other/b.csv")
+        patterns = ["{method}.csv", "other/{method}.csv"]
+        check_same(answer(proposed.read(patterns, **options)), expected)
 
 
 @pytest.mark.parametrize("name", EVERY)

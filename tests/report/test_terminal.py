@@ -10,7 +10,7 @@ import pytest
 from test_every_shape import CASES, OF_ANSWERS, drawn, report_on
 
 from fslcore.cli import app, output
-from fslcore.report import Options, next_steps, terminal
+from fslcore.report import Options, Shape, next_steps, terminal
 
 EVERY = [*CASES, *OF_ANSWERS]
 
@@ -153,6 +153,8 @@ def test_each_command_that_is_suggested_can_be_typed(name, tmp_path, monkeypatch
     results = proposed.read("my results.csv", **options)
     steps = results.next_steps
     assert steps and len({step.command for step in steps}) == len(steps)
+    compares_figures = any(step.command.startswith("fslcore compare ") for step in steps)
+    assert compares_figures == (results.shape is Shape.PRINTED)
     for step in steps:
         program, *arguments = shlex.split(step.command)
         if program != "fslcore":

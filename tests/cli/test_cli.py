@@ -18,10 +18,11 @@ import pandas as pd
 import pytest
 import torch
 from features import features_file
-from refusal import says_in_one_line
+from refusal import refuses, says_in_one_line
 from running import run_code
 
-from fslcore import recorder, store
+import fslcore
+from fslcore import fetch, recorder, store
 from fslcore.catalogue import REPORT_WORDS
 from fslcore.cli import app, commands, evaluate, faults, options, output, program
 from fslcore.datasets.bank import load_features
@@ -100,6 +101,7 @@ BAD = [
     ("evalute", "command must be 'list', 'report', 'compare', 'evaluate'"),
     ("lst", "did you mean 'list'?"),
     ("list dataset", "did you mean 'datasets'?"),
+    ("list data", "name must be 'datasets', "),
     ("list learners extra", "extra: no such argument"),
     ("list --jsn", "--jsn: no such argument; did you mean '--json'?"),
     ("evaluate", "required: dataset, backbone; see fslcore evaluate --help"),
@@ -123,20 +125,7 @@ BAD = [
         EVALUATE + " --samplings opened",
         "sampling must be 'closed' or 'open', got 'opened'; did you mean 'open'?",
     ),
-    *(
-        (
-            f"{EVALUATE} --{name} {minimum - 1}",
-            f"{name} must be an integer >= {minimum}, got {minimum - 1}",
-        )
-        for name, minimum in (
-            ("ways", 2),
-            ("shots", 1),
-            ("queries", 1),
-            ("tasks", 2),
-            ("ft-tasks", 2),
-            ("ft-open", 2),
-        )
-    ),
+    (EVALUATE + " --ways 1", "ways must be an integer >= 2, got 1"),
     *((f"{EVALUATE} --ways {value}", "ways must be an integer") for value in ("five", 2.5)),
     (
         EVALUATE + " --seed -1",
@@ -203,6 +192,34 @@ def test_bad_command_lines_are_reported_without_torch(folder):
     assert (
         done.stderr.count("\n") == len(BAD) and "torch" not in done.stderr and done.returncode == 0
     )
+
+
+COMPARE = "compare 71±1 70±1 --tasks 600"
+LEAST = [
+    *((EVALUATE, *pair) for pair in [("ways", 2), ("shots", 1), ("queries", 1), ("tasks", 2)]),
+    *((EVALUATE, *pair) for pair in [("ft-tasks", 2), ("max-open", 2), ("ft-open", 2)]),
+    *((EVALUATE, *pair) for pair in [("seed", 0), ("size", 8)]),
+    *((COMPARE, *pair) for pair in [("ways", 2), ("shots", 1), ("queries", 1), ("tasks", 2)]),
+    *((COMPARE, *pair) for pair in [("images", 1), ("classes", 1)]),
+    *(("report r.csv", *pair) for pair in [("pool", 1), ("shots", 1)]),
+    ("features clipart glyph-conv", "size", 8),
+]
+
+
+@pytest.mark.parametrize("line, name, least", LEAST)
+def test_a_count_is_taken_from_its_minimum_on(folder, line, name, least):
+    words = shlex.split(line.replace("{t}", str(folder)))
+    parser = app._program().parser
+    parsed = getattr(parser.parse_args([*words, f"--{name}", str(least)]), name.replace("-", "_"))
+    assert parsed in (least, [least])
+    with refuses(name, rf"\b{least}\b", f"got {least - 1}"):
+        parser.parse_args([*words, f"--{name}", str(least - 1)])
+
+
+def test_the_version_is_that_of_the_package(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        app.main(["--version"])
+    assert not stopped.value.code and capsys.readouterr().out == f"{fslcore.__version__}\n"
 
 
 def test_version_help_list_and_compare_need_numpy_and_scipy_alone():
@@ -320,6 +337,56 @@ def test_defaults_of_the_report_stand_in_its_options_alone():
     assert parsed.unit == {"n": "task", "m": "run"}
 
 
+TYPED = {  # by option of a report: the words, and the value that its reader gets
+    "sampling": ("open", "open"),
+    "seed": ("tasks", "tasks"),
+    "reference": ("a", "a"),
+    "level": ("0.9", 0.9),
+    "margin": ("1.5", 1.5),
+    "method": ("m", "m"),
+    "value": ("v", "v"),
+    "group": ("g", "g"),
+    "methods": ("x y", ["x", "y"]),
+    "columns": ("seed s t", {"seed": ["s", "t"]}),
+    "unit": ("c=task d=run", {"c": "task", "d": "run"}),
+    "rows": ("item", "item"),
+    "by": ("p q", ["p", "q"]),
+    "where": ("e=1 f!=2", ["e=1", "f!=2"]),
+    "ignore": ("i j", ["i", "j"]),
+    "pm": ("sd", "sd"),
+    "n": ("5", "5"),
+    "low": ("l", "l"),
+    "high": ("h", "h"),
+    "of": ("o", "o"),
+    "common": ("", True),
+    "lower_is_better": ("", True),
+    "higher_is_better": ("", True),
+    "out_of": ("75", 75.0),
+    "separator": ("tab", "tab"),
+    "decimal": (",", ","),
+    "pool": ("20", 20),
+    "shots": ("5", 5),
+}
+
+
+def test_each_option_of_a_report_reaches_its_reader_and_nothing_else_does(monkeypatch, tmp_path):
+    assert TYPED.keys() == Options.__dataclass_fields__.keys()
+    monkeypatch.chdir(tmp_path)
+    read = []
+
+    def refused(paths, **typed):
+        read.append(typed)
+        raise InputError("read")
+
+    monkeypatch.setattr(Results, "read", refused)
+    for name, (words, value) in TYPED.items():
+        option = f"--{name.replace('_', '-')}"
+        assert app.main(["report", "r.csv", option, *words.split()]) == 2
+        assert read.pop() == {name: value}
+    assert app.main(["report", "r.csv", "--json", "--tables", "t"]) == 2 and read == [{}]
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize(
     "error, code, line",
     [
@@ -377,6 +444,29 @@ def test_what_goes_wrong_is_one_line_and_an_exit_code(monkeypatch, capsys, error
         assert app.main(arguments) == code
         printed = capsys.readouterr().err
         assert printed.startswith("Traceback") and f"\nfslcore: {line}" in printed
+
+
+@pytest.mark.parametrize("words, extra", [("report r.csv", "report"), ("fetch dtd", "evaluate")])
+def test_what_installs_a_missing_package_is_the_extra_of_the_command(
+    monkeypatch, capsys, words, extra
+):
+    def fails(_):
+        raise ModuleNotFoundError(name="other")
+
+    monkeypatch.setattr(commands, words.split()[0], fails)
+    assert app.main(words.split()) == 2
+    assert says_in_one_line(capsys.readouterr().err, "package other", f"'.[{extra}]'")
+
+
+@pytest.mark.parametrize("words, progress", [([], True), (["--quiet"], False)])
+def test_released_results_are_fetched_from_where_it_is_said(
+    monkeypatch, tmp_path, capsys, words, progress
+):
+    calls = []
+    monkeypatch.setattr(fetch, "fetch_results", lambda **options: calls.append(options) or "there")
+    command = ["fetch", "oops-benchmark", "--from", str(tmp_path), *words]
+    assert app.main(command) == 0 and capsys.readouterr().out == "there\n"
+    assert calls == [{"downloads": tmp_path, "progress": progress}]
 
 
 def test_a_cache_that_cannot_be_is_told_before_the_work(monkeypatch, capsys):
@@ -574,6 +664,7 @@ def test_list_fits_one_screen_and_shows_all_of_a_kind(capsys):
     assert app.main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) <= 24 and max(map(len, lines)) <= 100
+    assert any(line.endswith(" …") for line in lines)  # where names are left out
     for word in ("clipart", "glyph-conv", "dinov2", "simpleshot"):
         assert word in "\n".join(lines)
     assert app.main(["list", "--json"]) == 0

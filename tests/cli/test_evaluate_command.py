@@ -60,7 +60,7 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
     for name in ("missing", "mylearner.py", "nccc"):
         assert app.main([*command(*[30] * 6), "--learners", name]) == 2
         line = capsys.readouterr().err
-        assert says_in_one_line(line, "learner", name, "module:Class")
+        assert says_in_one_line(line, "learner", name, "module:Class", "mylearner:MyLearner")
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,10 @@ def test_an_unknown_learner_is_told_how_one_s_own_is_named(command, capsys):
         (
             ["--intervals"],
             "tasks with --intervals (ncc) must be an integer >= 20, got 6",
+        ),
+        (
+            "--intervals --tasks 30 --ft-tasks 6 --learners ncc ft".split(),
+            "tasks with --intervals (ft) must be an integer >= 20, got 6",
         ),
         (
             ["--until", "1", "--samplings", "open"],
@@ -266,7 +270,8 @@ def test_it_is_printed_whether_answers_depend_on_neighbours(command, monkeypatch
 
     closed = [*command(*[30] * 6), "--samplings", "closed", "--learners", "ncc"]
     assert app.main(closed) == 0
-    assert "ncc: answers do not depend" in capsys.readouterr().out
+    line = next(row for row in capsys.readouterr().out.splitlines() if row.startswith("ncc: "))
+    assert says_in_one_line(line, "answers do not depend", "10 asked")
     monkeypatch.setattr(learners, "NearestCentroid", Leaning)
     assert app.main(closed) == 0
     assert "ncc: answers DEPEND" in capsys.readouterr().out

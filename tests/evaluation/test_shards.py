@@ -523,6 +523,13 @@ def test_the_command_features(tmp_path, capsys, monkeypatch):
     ]
     facts = json.loads(output("--json"))
     assert facts["computed"] == 0 and Path(facts["features"]).is_file()
+    # A part of an evaluation computes its part of the features too.
+    monkeypatch.setenv("FSLCORE_CACHE", str(tmp_path / "other"))
+    options = "--ways 2 --shots 1 --queries 1 --tasks 4 --learners ncc --part 1/2 --quiet".split()
+    assert app.main(["evaluate", f"folder:{tmp_path}/photos", "glyph-conv", *options]) == 0
+    capsys.readouterr()
+    facts = json.loads(output("--json"))
+    assert facts["computed"] == 0 and Path(facts["features"]).is_file()
 
 
 # ---- processes

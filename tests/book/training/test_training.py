@@ -4,6 +4,7 @@ import io
 import json
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
@@ -15,12 +16,14 @@ from fslbook import training
 from fslbook.training import augment, run as loop
 from fslbook.training.recipes import Recipe
 from fslbook.training.run import _divergence, _logits_of_all, _Run
+from fslbook.training.schedule import OPTIMISERS, SCHEDULES
 from fslcore import datasets, evaluation, learners
 from fslcore.models import backbones
 from fslcore.models.networks import import_torchvision
 from fslcore.tasks import sample_closed
 
 SHORT = dict(epochs=2, steps=8, lr=0.003)
+TINY = dict(steps=1, architecture={"widths": [4, 4, 4, 4]})  # where nothing has to be learned
 
 
 def run_of(name, seed=0, progress=False, **changes):
@@ -33,6 +36,16 @@ def trained(name, **changes):
     run = run_of(name, **changes)
     run.train_epoch(False)
     return run
+
+
+def rates_of(run):
+    """The learning rate of each step, and the optimiser's settings."""
+    (group,) = run.optimiser.param_groups
+    rates = []
+    for _ in range(run.recipe.epochs * run.steps):
+        rates.append(group["lr"])
+        run.optimiser.step(), run.schedule.step()
+    return np.array(rates), group
 
 
 def other(tmp_path):
@@ -314,6 +327,33 @@ def test_a_folder_trains_on_some_classes_and_validates_on_others(photos, monkeyp
     )
 
 
+@pytest.mark.parametrize("count", [10, 12, 23, 24, 41])
+def test_a_quarter_of_the_classes_validates_and_five_at_least(count):
+    names = [f"kind{c}" for c in range(count)]
+    labels = np.arange(count).repeat(2)
+    images = datasets.Images("x", np.zeros((2 * count, 1, 1, 3), np.uint8), labels, names)
+    base, validation = loop.split_classes(images)
+    assert len(validation.class_names) == max(5, count // 4)
+    assert sorted(base.class_names + validation.class_names) == sorted(names)
+
+
+def test_the_loss_of_an_epoch_is_the_mean_over_its_steps_in_the_curve_and_in_print(small, capsys):
+    run = run_of("protonet", **TINY | {"steps": 3})
+    losses, batches = [], run._task_batches
+
+    def recorded():
+        for loss in batches():
+            losses.append(loss.item())
+            yield loss
+
+    run._task_batches = recorded
+    run.train_epoch(True)
+    (row,) = run.curve
+    assert len(losses) == 3 and row["loss"] == pytest.approx(np.mean(losses))
+    printed = capsys.readouterr().out
+    assert f"loss {row['loss']:.3f}" in printed and f"{row['validation']:.2f} %" in printed
+
+
 def test_a_test_on_the_folder_of_the_training_has_a_warning(photos, tmp_path, monkeypatch, recwarn):
     """However the folder is written, and not on another one."""
     monkeypatch.setattr(loop, "VALIDATION", {"features": 4})
@@ -374,13 +414,9 @@ def test_a_recipe_says_which_network_images_optimiser_and_schedule(small, tmp_pa
         accuracy_of(f"conv4-protonet:{path}", "protonet", small("", "validation")) > 0.5
     )  # chance is 0.2
     run = run_of("protonet", **recipe)
-    assert (
-        type(run.optimiser) is torch.optim.SGD and run.optimiser.param_groups[0]["momentum"] == 0.9
-    )
-    rates = []
-    for _ in range(16):
-        rates.append(run.optimiser.param_groups[0]["lr"])
-        run.optimiser.step(), run.schedule.step()
+    rates, group = rates_of(run)
+    assert type(run.optimiser) is torch.optim.SGD
+    assert group["momentum"] == 0.9 and group["nesterov"]
     assert rates == pytest.approx([0.05] * 9 + [0.005] * 3 + [0.0005] * 4)
     stored = recipe_and_data(path)["recipe"]
     assert stored["architecture"] == recipe["architecture"] and stored["augmentation"] == [
@@ -504,12 +540,26 @@ def test_a_learner_on_a_frozen_network_takes_its_network_and_preprocessing(small
 def test_the_rate_falls_after_the_epochs_of_the_recipe(small, milestones, factor, expected):
     options = dict(schedule="steps", optimiser="sgd-momentum", milestones=milestones, factor=factor)
     run = run_of("protonet", epochs=5, steps=2, lr=1.0, **options)
-    group, rates = run.optimiser.param_groups[0], []
-    for _ in range(10):
-        rates.append(group["lr"])
-        run.optimiser.step(), run.schedule.step()
+    rates, group = rates_of(run)
     assert rates == pytest.approx(expected)
     assert group["momentum"] == 0.9 and not group["nesterov"]
+
+
+@pytest.mark.parametrize("optimiser", OPTIMISERS)
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_the_rate_and_the_decay_are_those_of_the_recipe(small, optimiser, schedule):
+    options = dict(epochs=2, steps=10, lr=0.02, weight_decay=0.3)
+    rates, group = rates_of(run_of("protonet", optimiser=optimiser, schedule=schedule, **options))
+    assert group["weight_decay"] == 0.3 and rates.max() == pytest.approx(0.02)
+    is_falling = np.diff(rates[rates.argmax() :]) <= 1e-12
+    assert is_falling.all() and (np.diff(rates[: rates.argmax() + 1]) > 0).all()
+    last = {
+        "one-cycle": 0,
+        "cosine": 0.01 * (1 + np.cos(np.pi * 19 / 20)),
+        "steps": 0.0002,
+        "constant": 0.02,
+    }[schedule]
+    assert rates[-1] == pytest.approx(last, abs=1e-6)
 
 
 @pytest.mark.slow
@@ -528,12 +578,58 @@ def test_training_ends_after_as_many_epochs_without_gain_as_the_recipe_is_patien
 
 
 def test_a_recipe_says_how_many_tasks_validate(small, monkeypatch):
-    counts = []
+    """They are the same in every epoch, 5-way, and have the shots of training."""
+    drawn, real = [], loop.evaluate
     monkeypatch.setattr(
         loop,
         "evaluate",
-        lambda *arguments: counts.append(len(arguments[2])) or evaluation.evaluate(*arguments),
+        lambda learner, bank, tasks: drawn.append(tasks) or real(learner, bank, tasks),
     )
-    for validation in (0, 7):
-        trained("protonet", **SHORT, validation=validation)
-    assert counts == [40, 7]
+    for validation, shots in ((0, 5), (7, 2)):
+        run = trained("protonet", **TINY, epochs=2, validation=validation, shots=shots, ways=3)
+        run.train_epoch(False)
+        first, second = drawn[-2:]
+        assert first.support.shape == (validation or 40, 5 * shots)
+        assert first.query.shape == (validation or 40, 5 * 15)
+        assert (first.support == second.support).all() and (first.query == second.query).all()
+
+
+def test_chance_and_tasks_differ_by_seed_and_epoch_and_by_nothing_else(small, monkeypatch):
+    drawn, real = [], loop.sample_closed
+
+    def sampled(*arguments, **options):
+        drawn.append(real(*arguments, **options))
+        return drawn[-1]
+
+    def jittered(images):
+        drawn.append(torch.rand(1).item())
+        return images
+
+    monkeypatch.setattr(loop, "sample_closed", sampled)
+    monkeypatch.setattr(_Run, "_validate", lambda run: 0.5)
+    monkeypatch.setitem(augment.AUGMENTATIONS, "jitter", jittered)
+
+    def chance_of(seed, epoch):
+        run = run_of("protonet", seed, jitter=True, epochs=2, **TINY)
+        run.epoch = epoch
+        drawn.clear()
+        run.train_epoch(False)
+        tasks, *numbers = drawn
+        return tasks.support.tobytes(), tuple(numbers)
+
+    seen = [chance_of(seed, epoch) for seed in range(2) for epoch in range(2)]
+    tasks, numbers = map(set, zip(*seen, strict=True))
+    assert len(tasks) == len(numbers) == 4
+    assert chance_of(1, 0) == seen[2]
+
+
+@pytest.mark.parametrize("jitter", [False, True])
+def test_augmentations_come_in_the_order_of_the_recipe_after_jitter(small, monkeypatch, jitter):
+    order = []
+    for name in [*augment.AUGMENTATIONS]:
+        monkeypatch.setitem(
+            augment.AUGMENTATIONS, name, lambda x, name=name: order.append(name) or x
+        )
+    run = run_of("protonet", augmentation=("flip", "crop", "colour"), jitter=jitter, **SHORT)
+    run._prepared(torch.arange(3))
+    assert order == ["jitter", "flip", "crop", "colour"][not jitter :]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from refusal import refuses, says_in_one_line, warned
+from safetensors import safe_open
 
 from fslbook import cli, training
 from fslbook.catalogue import method_title
@@ -243,7 +244,12 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(
     small_paper, cifar_fs, own_cache, recwarn
 ):
     assert len(paper_networks.missing("fewstab")) == 5
-    paths = [*training.train_paper("fewstab", **small_paper)]
+    paths = [*training.train_paper("fewstab", seed=2, **small_paper)]
+    for path in paths:
+        with safe_open(path, "pt") as file:
+            stored = json.loads(file.metadata()["training"])
+        assert stored["seed"] == 2 and stored["recipe"]["dataset"] == cifar_fs
+        assert stored["recipe"]["shots"] == (1 if path.stem.startswith("1shot-") else 5)
     folder = own_cache / "trained" / "fewstab" / "cifar-fs"
     assert {path.name for path in paths} == {path.name for path in folder.glob("*.safetensors")}
     assert {path.stem for path in paths} == {
@@ -256,7 +262,7 @@ def test_a_paper_is_trained_whole_goes_on_and_its_networks_are_known_by_name(
     assert not paper_networks.missing("fewstab")
     (folder / "protonet.safetensors").rename(folder / "kept")
     before = {path: path.read_bytes() for path in paths if path.is_file()}
-    second_paths = [*training.train_paper("fewstab", **small_paper)]
+    second_paths = [*training.train_paper("fewstab", seed=2, **small_paper)]
     assert (
         second_paths == paths
         and (folder / "protonet.safetensors").read_bytes() == (folder / "kept").read_bytes()

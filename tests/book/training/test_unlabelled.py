@@ -1,5 +1,6 @@
 """Training without labels: each loss against plain loops, what is remembered, and that no label is read."""
 
+import inspect
 from dataclasses import replace
 
 import numpy as np
@@ -178,6 +179,20 @@ def test_a_partition_of_few_gives_way_to_the_whole_memory():
     assert objective.enhanced(slow)[0, 1:] == pytest.approx(objective.memory[nearest])
 
 
+@pytest.mark.parametrize(
+    "objective, released",
+    [
+        (UniSiam, {"weight": 0.1, "temperature": 2}),
+        (PsCo, {"shots": 4, "momentum": 0.99, "temperature": 0.2, "shot_temperature": 1}),
+        (BECLR, {"weight": 0.1, "temperature": 2}),
+    ],
+)
+def test_defaults_are_those_of_the_released_code(objective, released):
+    """Where the documentation says so; queues and memories are smaller here."""
+    defaults = {name: p.default for name, p in inspect.signature(objective).parameters.items()}
+    assert defaults.items() >= released.items()
+
+
 def test_a_momentum_copy_follows_slowly():
     network, views = flat()
     objective = PsCo(network, 10, width=12, out=6, queue=20, momentum=0.9)
@@ -188,6 +203,20 @@ def test_a_momentum_copy_follows_slowly():
     objective.follow(network)
     for slow, earlier in zip(objective.slow.parameters(), before, strict=True):
         assert slow == pytest.approx(earlier + 0.1, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["psco", "beclr"])
+def test_in_training_the_copy_follows_what_the_optimiser_has_made(small, monkeypatch, name):
+    monkeypatch.setattr(_Run, "_validate", lambda run: 0.5)
+    run = _Run("x", replace(training.RECIPES[name], **settings(name) | {"steps": 1}), 0)
+    objective = run.objective
+    before = [weights.clone() for weights in objective.slow.parameters()]
+    run.train_epoch(False)
+    after = (*run.network.parameters(), *objective.projector.parameters())
+    share = 1 - objective.momentum
+    for slow, old, new in zip(objective.slow.parameters(), before, after, strict=True):
+        assert torch.allclose(slow, old + share * (new - old), atol=1e-7)
+    assert any((slow != old).any() for slow, old in zip(objective.slow.parameters(), before))
 
 
 def test_views_differ_and_are_drawn_from_torchs_generator(small):

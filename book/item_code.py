@@ -67,7 +67,7 @@ def _shows(cell: dict) -> bool:
     data = [output.get("data", {}) for output in cell.get("outputs", [])]
     return any(
         {"image/svg+xml", "image/png"} & set(kinds)
-        or "<table" in "".join(kinds.get("text/html", ""))
+        or re.search("<(?:table|img)", "".join(kinds.get("text/html", "")))
         for kinds in data
     )
 

@@ -12,6 +12,7 @@ from fslcore.paths import ROOT
 
 sys.path.insert(0, str(ROOT / "book"))
 import figure_code
+import item_code
 from dependencies import SourceTree
 
 SET_UP = "from fslbook import figures\nfrom fslbook.beyond import coverage_gaps as gaps"
@@ -80,3 +81,18 @@ def test_lines_are_counted_by_what_a_reader_sees(tmp_path):
     ]
     path.write_text("\n".join(cells), "utf-8")
     assert figure_code.lines_of_code([path]) == {"visible": 1, "folded": 2, "removed": 7}
+
+
+def test_the_code_of_an_item_is_of_every_cell_that_shows_something_up_to_the_next_heading():
+    def code(source, kind="text/html", shown=""):
+        outputs = [{"data": {kind: [shown]}}] if shown else []
+        return {"cell_type": "code", "metadata": {}, "source": [source], "outputs": outputs}
+
+    def text(source):
+        return {"cell_type": "markdown", "metadata": {}, "source": [source]}
+
+    forest = code("forest(rows)", shown='<div class="forest"><img alt="a" src="data:x"></div>')
+    table = code("table", shown="<div><table></table></div>")
+    drawing = code("draw()", "image/svg+xml", "<svg></svg>")
+    cells = [text("(item)=\n## One"), code("x = 1"), forest, table, drawing, text("## Two"), table]
+    assert item_code.cells_of_item(cells, "item", {"item"}) == ["forest(rows)", "table", "draw()"]

@@ -22,7 +22,7 @@ from refusal import refuses, says_in_one_line
 from running import run_code
 
 import fslcore
-from fslcore import fetch, recorder, store
+from fslcore import datasets, evaluation, fetch, recorder, store
 from fslcore.catalogue import REPORT_WORDS
 from fslcore.cli import app, commands, evaluate, faults, options, output, program
 from fslcore.datasets.bank import load_features
@@ -456,6 +456,21 @@ def test_what_installs_a_missing_package_is_the_extra_of_the_command(
     monkeypatch.setattr(commands, words.split()[0], fails)
     assert app.main(words.split()) == 2
     assert says_in_one_line(capsys.readouterr().err, "package other", f"'.[{extra}]'")
+
+
+def test_split_and_size_reach_what_reads_images(monkeypatch, tmp_path):
+    read = []
+
+    def refused(*names, **options):
+        read.append((*names, options))
+        raise InputError("read")
+
+    monkeypatch.setattr(datasets, "load", refused)
+    monkeypatch.setattr(evaluation, "load_images_or_features", refused)
+    assert app.main("features glyphs glyph-conv --split base --size 32".split()) == 2
+    assert read.pop() == ("glyphs", {"split": "base", "size": 32})
+    command = f"evaluate glyphs glyph-conv --size 32 -o {tmp_path}/t.csv"
+    assert app.main(command.split()) == 2 and read.pop() == ("glyphs", 32, {})
 
 
 @pytest.mark.parametrize("words, progress", [([], True), (["--quiet"], False)])

@@ -117,6 +117,13 @@ def check_ends(results):
         assert (frame["high"] >= frame[mean] - 1e-9).all(), frame
 
 
+def check_half_widths(results):
+    """In the unit of the ends, which need not be equally far from the mean."""
+    for frame in (results.methods, results.pairs):
+        extent = (frame["high"] - frame["low"]) / 2
+        assert (extent.between(frame["half_width"] / 2, 2 * frame["half_width"])).all(), frame
+
+
 def check_agreement(results):
     """An interval excludes 0 exactly where its p-value is below 1 - level."""
     pairs = results.pairs
@@ -155,6 +162,8 @@ def test_true_results_of_every_shape_get_an_answer_within_bounds(name, world):
     results = report_on(name, drawn(name, world))
     assert set(results.methods["method"]) == set(METHODS) and len(results.pairs)
     check_ends(results)
+    if world == "usual":
+        check_half_widths(results)
     check_agreement(results)
     check_bars(results)
     check_text("\n".join(results.lines()))

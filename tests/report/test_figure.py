@@ -58,12 +58,26 @@ def test_rows_are_those_of_the_tables_whatever_the_shape(name):
     assert [verdict == "better" for verdict in verdicts] == [row[4] for row in rows]
 
 
-def table(methods, tasks=40):
-    rng = np.random.default_rng(6)
+SIGNIFICANT_ALONE = 0  # a seed with a pair that is significant before Holm's correction alone
+
+
+def table(methods, tasks=40, seed=6):
+    rng = np.random.default_rng(seed)
     values = (
         50 + np.arange(methods) + rng.normal(0, 5, (tasks, 1)) + rng.normal(0, 3, (tasks, methods))
     )
     return pd.DataFrame(values, columns=[f"m{i}" for i in range(methods)])  # fmt: skip
+
+
+def test_a_mark_is_filled_by_the_corrected_test():
+    results = proposed.from_frame(table(4, seed=SIGNIFICANT_ALONE))
+    pairs = words.chosen_pairs(results)
+    is_corrected = (pairs["p"] < 0.05) & (pairs["p_holm"] >= 0.05)
+    assert is_corrected.any() and (pairs["p_holm"] < 0.05).any()
+    rows = rows_of(figure.draw(results).axes[1])
+    filled = {name for name, *_, is_filled in rows if is_filled}
+    better = pairs[pairs["p_holm"] < 0.05]
+    assert filled == {*(better["a"] + "\n− " + better["b"])}
 
 
 @pytest.mark.parametrize("is_lower_better", [False, True])

@@ -295,6 +295,10 @@ def test_conditions_and_blocks():
     where = Results.from_frame(table, where=["data_pct=5"])
     assert where.pairs["difference"][0] == pytest.approx(by.pairs["difference"][0])
     assert "only data_pct=5" in where.reading[0]
+    either = Results.from_frame(table, by="data_pct", where=["data_pct=5", "data_pct=50"])
+    pd.testing.assert_frame_equal(either.pairs, by.pairs)
+    neither = ["data_pct!=5", "task!=3", "task!=4"]
+    assert {*Results.from_frame(table, where=neither).methods["n"]} == {28}
     without = Results.from_frame(LONG, where=["task!=3"])
     assert {*without.methods["n"]} == {29}
     with refuses("where = task=99"):

@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 from refusal import refuses
 
+from fslcore import stats
 from fslcore.report import Shape
 
 report_on = proposed.from_frame
@@ -181,6 +182,9 @@ def test_several_places_are_answered_each():
     table = pd.DataFrame(accuracies(70, 66), ["ours", "theirs"]).T.assign(task=range(60))
     results = report_on(pd.concat([table.assign(shots=1), table.assign(shots=5)]))
     assert list(results.pairs["place"]) == ["1-shot", "5-shot"]
+    # The pairs of all places are one family of tests.
+    assert results.pairs["p_holm"].tolist() == pytest.approx([*stats.holm([*results.pairs["p"]])])
+    assert (results.pairs["p_holm"] > results.pairs["p"]).any()
     assert results.verdicts["sentence"][0].startswith("1-shot: ours")
 
 

@@ -35,10 +35,14 @@ def command(tmp_path):
 def test_results_of_small_data_are_written_and_what_is_missing_is_named(command, tmp_path, capsys):
     """Six classes of 30 images hold one open task of 5 × 20, and any number of closed ones."""
     assert app.main(command(*[30] * 6)) == 0
-    line = capsys.readouterr().err.strip()
-    assert says_in_one_line(line, "open", "1 task", "5 ways")
-    assert "--samplings closed" in line
+    out, err = capsys.readouterr()
+    assert says_in_one_line(err, "open", "1 task", "5 ways", "--samplings closed")
     table = pd.read_csv(tmp_path / "t.csv")
+    for learner, rows in table.groupby("learner"):
+        mean = f"{rows['accuracy'].mean():.2f} %"
+        assert any(
+            f"{learner} closed: 6 tasks" in line and mean in line for line in out.splitlines()
+        )
     assert table.groupby(["learner", "sampling"]).size().to_dict() == {
         ("ncc", "closed"): 6,
         ("lr", "closed"): 6,

@@ -78,6 +78,9 @@ def test_a_mark_is_filled_by_the_corrected_test():
     filled = {name for name, *_, is_filled in rows if is_filled}
     better = pairs[pairs["p_holm"] < 0.05]
     assert filled == {*(better["a"] + "\n− " + better["b"])}
+    best = results.methods["method"][0]  # what fewer tests would be about
+    steps = [step.command for step in results.next_steps if "--reference" in step.command]
+    assert len(steps) == 1 and steps[0].endswith(f" --reference {best}")
 
 
 @pytest.mark.parametrize("is_lower_better", [False, True])

@@ -13,7 +13,7 @@ import proposed
 import pytest
 from refusal import refuses
 
-from fslcore.report import Shape, page
+from fslcore.report import Shape, page, words
 
 report_on = proposed.from_frame
 
@@ -103,6 +103,15 @@ def test_tables_and_figures_as_files_are_the_same_each_time(tmp_path):
     assert {path.name: path.read_bytes() for path in paths} == first
     report_on(50 + table(1) / 10_000).write_tables(tmp_path)
     assert re.search(r"50\.\d{5} ± 0\.\d{5} ", (tmp_path / "methods.md").read_text())
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown"])
+def test_the_table_that_a_page_offers_has_each_mean_beside_its_method(form):
+    results = report_on(CASES["tasks"])
+    text = page.content(results)[form]
+    digits = words.digits_of(results.methods)
+    for row in results.methods.itertuples():
+        assert re.search(rf"\b{row.method}\b.*\b{row.mean:.{digits}f}\b", text)
 
 
 def test_a_notebook_shows_the_same_page():

@@ -51,6 +51,12 @@ def test_a_figure_is_read_as_it_is_written(capsys, text):
     assert says_in_one_line(assumed, "--ways 5", "--shots 5", "--queries 15")
 
 
+def test_the_level_is_that_of_the_intervals(capsys):
+    code, output = run(capsys, "71.2±0.4", "70.5±0.5", "--tasks", "600", "--level", "0.9")
+    wanted = compare_printed((71.2, 0.4), (70.5, 0.5), 600, confidence_level=0.9)
+    assert (code, output.out.splitlines()[0]) == (0, words.answer(wanted))
+
+
 def test_two_shares_are_read_as_percent(capsys):
     shares = run(capsys, "0.712±0.004", "0.705±0.005", "--tasks", "600")
     assert shares == run(capsys, "71.2±0.4", "70.5±0.5", "--tasks", "600")

@@ -10,6 +10,7 @@ whole and is not, after SIGINT and SIGTERM nothing temporary either; then the co
 from __future__ import annotations
 
 import argparse
+import difflib
 import hashlib
 import json
 import os
@@ -98,13 +99,13 @@ class World:
         return process.returncode, output
 
     def files(self) -> dict[str, str]:
-        """SHA-256 of all there is, by path."""
+        """Of all there is, by path, what `content` says."""
         paths = sorted(p for p in self.folder.rglob("*") if not p.is_dir())
         return {str(p.relative_to(self.folder)): content(p) for p in paths}
 
 
 def content(path: Path) -> str:
-    """SHA-256 of a file; of a notebook, of the outputs of its cells, since it holds times too."""
+    """SHA-256 of a file; of a notebook, the outputs of its cells, since it holds times too."""
     if path.suffix == ".ipynb" and not path.name.startswith("."):
         cells = json.loads(path.read_text("utf-8"))["cells"]
         outputs = [
@@ -112,8 +113,14 @@ def content(path: Path) -> str:
             for c in cells
             for o in c.get("outputs", [])
         ]
-        return hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).hexdigest()
+        return json.dumps(outputs, sort_keys=True, indent=1)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+
+
+def lines_that_differ(one: str, other: str) -> str:
+    """The first of them, of the outputs of two notebooks; nothing of two digests."""
+    lines = [*difflib.unified_diff(one.splitlines(), other.splitlines(), n=0, lineterm="")][3:7]
+    return "".join(f"\n  {line[:200]}" for line in lines if "\n" in one)
 
 
 @dataclass
@@ -162,7 +169,7 @@ class Chaos:
         undisturbed, files = self.undisturbed(world.name)[0], world.files()
         return (
             [
-                f"{when}{p} differs"
+                f"{when}{p} differs{lines_that_differ(undisturbed[p], files[p])}"
                 for p in undisturbed.keys() & files.keys()
                 if undisturbed[p] != files[p]
             ]

@@ -164,6 +164,13 @@ def test_measures_of_trainings_beside_a_unit_are_no_log(unit):
         Results.from_frame(pd.DataFrame({unit: range(30), **measures}))
 
 
+@pytest.mark.parametrize("names", [("LR", "NCC"), ("train", "base")])
+def test_methods_called_like_one_measure_of_trainings_are_no_log(names):
+    table = WIDE[["ours", "base"]].set_axis(names, axis=1)
+    with pytest.raises(UnnamedRoles, match=f"{', '.join(names)} have no role"):
+        Results.from_frame(table)
+
+
 @pytest.mark.parametrize("name", ["fid", "wer", "loss", "time", "error"])
 def test_the_direction_is_a_fact_or_a_question(name):
     table = renamed(accuracy=name)

@@ -44,9 +44,8 @@ MATHJAX_SCRIPTS = re.compile(
 FORMULA = re.compile(r'class="[^"]*\bmath\b|\\[(\[]')  # in the text, or in the output of a cell
 IMAGE = re.compile(r'(<img [^>]*src=")data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)"')
 PHOTO = re.compile(rb"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
-DECIMALS = re.compile(
-    rb"(\.\d{3})\d+"
-)  # of a coordinate: its fourth is a ten-thousandth of a point
+TAG = re.compile(rb"<[^>]+>")  # with its attributes, and no words that are read
+DECIMALS = re.compile(rb"(\.\d{3})\d+")  # the fourth of a coordinate is a ten-thousandth of a point
 INDENT = re.compile(rb">\n\s*<(?!/?t(ext|span)\b)")  # between elements; within texts it is a space
 
 
@@ -95,7 +94,8 @@ def with_image_files(text: str, folder: Path) -> str:
 
 def lighter(drawing: bytes) -> bytes:
     """An SVG file as it is seen, in fewer bytes."""
-    return INDENT.sub(b"><", PHOTO.sub(_as_webp, DECIMALS.sub(rb"\1", drawing)))
+    rounded = TAG.sub(lambda tag: DECIMALS.sub(rb"\1", tag[0]), drawing)
+    return INDENT.sub(b"><", PHOTO.sub(_as_webp, rounded))
 
 
 def _as_webp(match: re.Match) -> bytes:

@@ -56,6 +56,8 @@ def test_a_lighter_drawing_has_three_decimals_and_the_same_photos():
     photo = drawn_by(lambda ax: ax.imshow([[0, 1]]))
     path = b'<path d="M 1.23456 -0.5 L 12.3999 7"/>'
     assert weight.lighter(path) == b'<path d="M 1.234 -0.5 L 12.399 7"/>'
+    number = b'<text x="1.5">p = 0.00012</text>'
+    assert weight.lighter(number) == number
     pixels = [
         Image.open(io.BytesIO(base64.b64decode(drawings.PIXELS.search(svg)[1]))).convert("RGB")
         for svg in (photo, weight.lighter(photo.encode()).decode())

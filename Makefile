@@ -63,7 +63,8 @@ lint: .venv/ready
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/python -m tests.lint
 
-# Linters, then the tests but those marked slow, which take more than two seconds of processor each; test-all runs every one.
+# Linters, then the tests but those marked slow, which take more than two seconds of processor each or open a browser;
+# test-all runs every one.
 PYTEST := $(ONE_THREAD) OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 test: .venv/ready lint
 	$(PYTEST) -m 'not slow'

@@ -5,6 +5,14 @@ import pytest
 from browsing import PHONE, watched
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """What opens a browser is slow, however short it is: ``make test`` does without one."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def browser():
     if not pdf.BROWSER:

@@ -404,7 +404,6 @@ def violations(axe, page, rules, kinds_of_text):
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_page(name, visit, axe, kinds_of_text):
     """On a screen, on paper, on a phone and in the dark, in one visit: to open a page takes much of the time."""

@@ -23,28 +23,32 @@ from .options import Options
 from .read import FilePath, matching, path_pattern
 from .roles import BRACKETS, FILE, PLUS_MINUS, Direction, Unassigned, is_numeric
 from .vocabulary import (
+    INDEX_NAME,
     KIND_OF_SPREAD,
     LOWER_IS_BETTER,
     METRICS,
     OTHER_MEASURES,
     STEPS,
     is_summary,
+    kind_of_spread,
     plain_name,
     words_of,
 )
 
 LIKE_METHODS = set(
     "framework trainer policy backbone network name run pipeline variant config system agent arm "
-    "estimator strategy architecture arch encoder solver baseline technique key".split()
+    "estimator strategy architecture arch encoder solver baseline technique key algo".split()
 )
+LIKE_DATASETS = set("data dataset datasets benchmark domain corpus set".split())
 LIKE_VALUES = (
     "acc accuracy correct passed success successes score scores result value reward em f1 auc map "
     "bleu rouge performance test".split()
 )
 NOT_METHODS = set(
     "rank improvement delta diff difference gain margin pvalue p lr wd batch size count n id seed "
-    "lambda alpha temperature time std sd mean test train params".split()
+    "lambda alpha temperature time std sd mean avg average test train params flops".split()
 )
+LIKE_COUNTS = {"seeds", "runs", "folds", "episodes", "repeats", "repetitions"}
 LIKE_RUNS = {"run", "rep", "repeat", "repetition", "replicate", "trial", "iteration", "restart"}
 FEW_VALUES, FEW_KINDS = 12, 5
 MOSTLY = 0.4  # of the cells of a column that some text has spoiled
@@ -164,7 +168,7 @@ def proposal(asked: Question, measure: Measure) -> tuple[Question | None, str]:
 def completed(asked: Question, measure: Measure) -> tuple[Question | None, str]:
     """One guess after another, until the tables can be read."""
     options = asked.options
-    problem = ""
+    problem = of_spread = ""
     for _ in range(ATTEMPTS):
         try:
             measure(asked.tables, options)
@@ -172,6 +176,7 @@ def completed(asked: Question, measure: Measure) -> tuple[Question | None, str]:
             frame = named.chosen_rows(named.one_frame(asked.tables), options.where)
             more = guess(with_likely_columns(error, frame), frame, options)
             problem = str(error)
+            of_spread = of_spread or (problem if "n" in error.missing else "")
         except Direction as error:
             more = {"lower_is_better": True}
             problem = str(error)
@@ -181,7 +186,7 @@ def completed(asked: Question, measure: Measure) -> tuple[Question | None, str]:
         else:
             return replace(asked, options=options), ""
         if not more:
-            return None, problem
+            return None, of_spread or problem
         try:
             options = merged(options, more)
         except InputError as error:
@@ -267,7 +272,9 @@ def guessed_answer(error: Unassigned, frame: pd.DataFrame, options: Options) -> 
     if "pm" in error.missing:
         return {"pm": "ci"}
     if "n" in error.missing and roles.spread:
-        return {"ignore": [roles.spread[1]]}
+        counts = [column for column in frame if words_of(column) & LIKE_COUNTS]
+        counts = [column for column in counts if is_numeric(frame[column])]
+        return {"n": counts[0]} if len(counts) == 1 else {"ignore": [roles.spread[1]]}
     if "rows" in error.missing and options.rows is None:
         return {"rows": "task"}
     if "seed" in error.missing:
@@ -343,24 +350,65 @@ def guessed_value(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
         likely = [
             column
             for column in numeric
-            if word in words_of(column) and not words_of(column) & NOT_METHODS
+            if word in words_of(column) and not words_of(column) & (NOT_METHODS | LOWER_IS_BETTER)
         ]
         if len(likely) == 1:
             return {"value": likely[0]}
-    means = [column for column in results + numeric if "mean" in words_of(column)]
-    if len(means) > 1:
-        return {"methods": list(dict.fromkeys(means))}
-    if len(means) == 1 and roles.method and not results:
-        return {"value": means[0]}
+    return (
+        guessed_mean(numeric, results, roles, frame)
+        or guessed_columns(results, error, frame)
+        or guessed_first(results, numeric)
+    )
+
+
+def guessed_mean(
+    numeric: Sequence[str], results: Sequence[str], roles: named.Roles, frame: pd.DataFrame
+) -> dict[str, object]:
+    """The column of values, or the columns, where names say that they are means."""
+    means = [column for column in numeric if "mean" in words_of(column)]
+    if len(means) > 1 and not roles.method:
+        return {"methods": means}
+    of_a_measure = [column for column in means if not is_summary(column)]
+    has_spread = any(kind_of_spread(c, mean) for mean in of_a_measure for c in numeric)
+    if of_a_measure and (roles.method or has_spread):
+        return {"value": of_a_measure[0]}
+    return {"value": means[0]} if means and roles.method and not results else {}
+
+
+def guessed_columns(
+    results: Sequence[str], error: Unassigned, frame: pd.DataFrame
+) -> dict[str, object]:
+    """What several columns of values are: methods, or data sets where rows name methods."""
+    roles = error.roles
+    if len(results) < 2:
+        return {}
+    texts = [column for column in error.columns if not is_numberlike(frame[column])]
+    runs = [column for column, key in roles.keys.items() if key == "run"]
+    if runs and not roles.method and names_rows(frame[runs[0]]):
+        return {"method": runs[0], "columns": {"dataset": results}}
+    if len(texts) == 1 and is_nameless(texts[0]) and len(frame) > len(results):
+        return {"methods": results}
     others = {*error.columns} - {*results}
     has_methods = roles.method or any(like_methods(column, frame) for column in others)
-    if len(results) > 1:
-        texts = [column for column in error.columns if not is_numberlike(frame[column])]
-        if has_methods or (texts and not roles.words()):
-            return {"columns": {"dataset": results}}
-        return one_of_each(results)
+    if has_methods or (texts and not roles.words()):
+        return {"columns": {"dataset": results}}
+    return one_of_each(results)
+
+
+def guessed_first(results: Sequence[str], numeric: Sequence[str]) -> dict[str, object]:
+    """The first column of numbers, or that of a loss or of a time."""
     likely = results or [column for column in numeric if words_of(column) & LOWER_IS_BETTER]
     return {"value": likely[0]} if likely else {}
+
+
+def names_rows(values: pd.Series) -> bool:
+    """Whether a column holds a text of its own for each row."""
+    return values.is_unique and not is_numeric(values)
+
+
+def is_nameless(column: str) -> bool:
+    """Whether a column has no name but that of its place, as the index of a table of pandas."""
+    return INDEX_NAME.fullmatch(str(column)) is not None
 
 
 def is_numberlike(values: pd.Series) -> bool:
@@ -418,7 +466,7 @@ def for_other_measures(
     same methods.
     """
     options = proposed.options
-    others = [*under_other_names(options)]
+    others = [*under_other_names(options), *transposed(options)]
     for condition in set(options.where) - set(asked.options.where):
         column, _, first = condition.partition("=")
         if column not in frame or chosen_part(column, frame[column]):
@@ -456,10 +504,19 @@ def under_other_names(options: Options) -> Iterator[Options]:
             yield replace(options, methods=chosen, ignore=left)
 
 
+def transposed(options: Options) -> Iterator[Options]:
+    """Where a column without a name names the methods, columns may do so, and it the data sets."""
+    names = options.columns.get("dataset", ())
+    if names and options.method is not None and is_nameless(options.method):
+        unit = {**options.unit, options.method: "dataset"}
+        yield replace(options, method=None, columns={}, methods=names, unit=unit)
+
+
 def like_methods(column: str, frame: pd.DataFrame) -> bool:
     """Whether a column's name is often that of methods."""
     few = 1 < frame[column].nunique() <= named.FEW
-    return few and bool((words_of(column) | {column.split(" ")[0]}) & LIKE_METHODS)
+    words = words_of(column) | {column.split(" ")[0]}
+    return few and bool(words & LIKE_METHODS) and not words & LIKE_DATASETS
 
 
 def guessed_method(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
@@ -523,7 +580,8 @@ def guessed_rest(
             return {"unit": {column: "run"}}
         with_it = not frame.duplicated([*keys, column]).any()
         if with_it and values.nunique() > (FEW_VALUES if units else 2):
-            by_data = words & {"data", "domain", "corpus", "set"} or column == FILE
+            by_data = words & LIKE_DATASETS or column == FILE
+            by_data = by_data or (is_nameless(column) and not is_numeric(values))
             likely = (
                 "dataset"
                 if by_data

@@ -22,7 +22,6 @@ from .vocabulary import (
     DESCRIBED,
     FACTS,
     INDEX_NAME,
-    KIND_OF_SPREAD,
     LOWER_IS_BETTER,
     NUMBERED,
     OTHER_MEASURES,
@@ -32,6 +31,7 @@ from .vocabulary import (
     VOCABULARY,
     is_accuracy,
     is_lower_better,
+    kind_of_spread,
     plain_name,
     words_of,
 )
@@ -489,8 +489,7 @@ def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
     for column in frame.columns:
         if roles.has(column) and roles.ignored.get(column) != "constant":
             continue
-        rest = plain_name(column).removeprefix(plain_name(roles.value))
-        found = KIND_OF_SPREAD.get(rest) or KIND_OF_SPREAD.get(plain_name(column))
+        found = kind_of_spread(column, roles.value)
         if found and roles.spread is None and roles.low is None and is_numeric(frame[column]):
             roles.spread = ((options.pm or found).partition("=")[0], column)
     counts = [column for column in frame.columns if plain_name(column) in COUNTS]
@@ -518,6 +517,7 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
                 "steps are no independent sample. Keep the final test of each training "
                 f"(where={[f'{column}={last}']}), with several seeds, tasks or data sets; "
                 f"if each is a test task of its own, say unit={ {str(column): 'task'} }"
+                f"{of_repetitions(str(column))}"
             )
         if plain in TRIALS or is_setting_of_search(str(column), frame):
             raise InputError(
@@ -549,6 +549,12 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
             f"tasks. Seeds and tasks are a sample (columns={ {'seed': [*map(str, numbers)]} }); "
             "numbers of shots are chosen, and one number for each shows nothing of how much it varies"
         )
+
+
+def of_repetitions(column: str) -> str:
+    """What to say where an iteration is a repetition of the whole training."""
+    is_one = plain_name(column) in ("iteration", "iterations", "iter")
+    return f", and if a training of its own, unit={ {column: 'run'} }" if is_one else ""
 
 
 def is_setting_of_search(column: str, frame: pd.DataFrame) -> bool:

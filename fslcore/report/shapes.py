@@ -349,6 +349,7 @@ def shape_of(
         raise InputError(
             f"{' and '.join(seeded)} both vary; one of them can be the sample: "
             f"by={seeded[-1:]} compares within it, where=['{seeded[-1]}=…'] keeps one"
+            f"{needless(rows, seeded, roles, blocks)}"
         )
     if "support" in rows and (units or rows["support"].nunique() > 1):
         return Shape.ITEMS
@@ -365,6 +366,17 @@ def shape_of(
         notes.append("Values are 0 and 1 alone: each is read as one wrong or right answer.")
         return Shape.OUTCOMES
     return Shape.TASKS
+
+
+def needless(rows: pd.DataFrame, seeded: Sequence[str], roles: Roles, blocks: Sequence[str]) -> str:
+    """What leaves out a seed that only numbers what another column does, as that of each fold."""
+    column_of = {key: column for column, key in roles.keys.items()}
+    others = [key for key in ("method", *SETTINGS, *blocks, *UNIT_KEYS) if key in rows]
+    for key in [key for key in ("seed", "draw") if key in seeded and key in column_of]:
+        rest = [other for other in seeded if other != key]
+        if not rows.duplicated([*others, *rest]).any():
+            return f"; ignore={[column_of[key]]} leaves it out, as rows differ without it"
+    return ""
 
 
 def shape_of_means(
@@ -399,13 +411,19 @@ def shape_of_seeded(key: str, options: Options, roles: Roles) -> Shape:
     if key == "fold":
         raise InputError(
             "a fold beside tasks or items: compare within each fold (by=['fold']), or say what it is "
-            "(unit={'fold': 'run'}, or 'draw')"
+            f"(unit={{'fold': 'run'}}, or 'draw'){of_task_datasets(roles)}"
         )
     raise Unassigned(
         "what a seed numbers has to be said: seed='runs' (trainings), seed='tasks' (draws of tasks); "
         "of items also unit={'seed': 'support'} (examples or prompts)",
         [], ["seed"], roles,
     )  # fmt: skip
+
+
+def of_task_datasets(roles: Roles) -> str:
+    """What to say where tasks with folds are data sets, as in benchmarks of AutoML."""
+    task = next((column for column, key in roles.keys.items() if key == "task"), None)
+    return f"; if a task is a data set, compare within each (by={[task]})" if task else ""
 
 
 def check_blocks(rows: pd.DataFrame, seeded: Sequence[str], blocks: Sequence[str]) -> None:

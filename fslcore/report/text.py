@@ -306,6 +306,13 @@ def checked_names(names: list[str], file: str) -> list[str]:
 
 def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
     """The refusal of free text, with the line of Python that extracts the numbers of this file."""
+    if any("<table" in line.lower() for line in lines):
+        return f"{path.name} has tables of HTML: write one of them as a CSV"
+    if sum(line.lstrip().startswith("|") for line in lines) > 1:
+        return (
+            f"{path.name} has other lines than those of one table: keep the lines of one table, "
+            "which begin with |, in a file of their own"
+        )
     labels = Counter(match[1].strip() for line in lines for match in LOGGED.finditer(line))
     named = [label for label in labels if re.search(r"acc|score|top.?1", label, re.IGNORECASE)]
     message = f"{path.name} is no table: its lines do not have equally many cells"

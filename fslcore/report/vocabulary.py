@@ -9,8 +9,8 @@ import re
 
 VOCABULARY = {
     "method": "method model learner algorithm approach classifier",
-    "value": "accuracy acc testaccuracy testacc accuracies meanaccuracy meanacc top1accuracy top1acc "
-    "top1 novelaccuracy novelacc queryaccuracy queryacc episodeaccuracy episodeacc taskaccuracy "
+    "value": "accuracy acc testaccuracy testacc accuracies meanaccuracy meanacc accuracymean accmean "
+    "top1accuracy top1acc top1 novelaccuracy novelacc queryaccuracy queryacc episodeaccuracy episodeacc taskaccuracy "
     "taskacc evalaccuracy evalacc numbers",
     "task": "task taskid episode episodeid",
     "item": "item itemid question questionid sampleid docid queryid exampleid instanceid imageid",
@@ -56,6 +56,7 @@ SUMMARIES = set(
     "count mean means avg average median sum total overall all min max std sd mittelwert "
     "moyenne".split()
 )
+MEANS = {"mean", "avg", "average"}
 BESIDE_SUMMARIES = {"acc", "accuracy", "test", "of", "over", "tasks", "datasets", "rank"}
 DESCRIBED = {"count", "mean", "std", "min", "max"}  # rows of pandas' describe()
 INDEX_NAME = re.compile(
@@ -84,6 +85,17 @@ def is_summary(name: object) -> bool:
     """Whether a name consists of words for a mean, a sum or a spread over the others."""
     words = set(re.findall(r"[^\W_\d]+", str(name).lower()))
     return bool(words & SUMMARIES) and words <= SUMMARIES | BESIDE_SUMMARIES
+
+
+def kind_of_spread(name: object, value: object) -> str | None:
+    """The kind of spread that a column holds beside the values: std, acc_std of acc or of acc_mean."""
+    rest = plain_name(name).removeprefix(plain_name(value))
+    known = KIND_OF_SPREAD.get(rest) or KIND_OF_SPREAD.get(plain_name(name))
+    words, of_value = (re.findall(r"[^\W_]+", str(text).lower()) for text in (name, value))
+    kinds = [KIND_OF_SPREAD[word] for word in words if word in KIND_OF_SPREAD]
+    others = {word for word in words if word not in KIND_OF_SPREAD}
+    is_alike = len(kinds) == 1 and others and others == {*of_value} - MEANS
+    return known or (kinds[0] if is_alike else None)
 
 
 def is_lower_better(name: object) -> bool:

@@ -81,7 +81,7 @@ def test_what_has_no_role_is_refused_with_a_command_that_works(name):
     assert np.average(pairs["difference"], weights=pairs["n"]) == pytest.approx(gap, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["domain", "corpus", "data_name", "file"])
+@pytest.mark.parametrize("name", ["domain", "corpus", "data_name", "dataset_name", "file"])
 def test_domains_corpora_and_files_are_proposed_as_data_sets(name, tmp_path):
     table = DATASETS.melt("dataset", var_name="method", value_name="accuracy")
     table = table.rename(columns={"dataset": name})
@@ -93,6 +93,55 @@ def test_domains_corpora_and_files_are_proposed_as_data_sets(name, tmp_path):
         results = proposed.from_frame(table)
     assert results.shape is Shape.DATASETS
     assert results.pairs["difference"][0] == pytest.approx(OF_DATASETS)
+
+
+def test_names_of_data_sets_are_proposed_as_no_methods():
+    table = DATASETS.melt("dataset", var_name="classifier_name", value_name="accuracy")
+    results = proposed.from_frame(table.rename(columns={"dataset": "dataset_name"}))
+    assert results.shape is Shape.DATASETS
+    assert results.pairs["difference"][0] == pytest.approx(OF_DATASETS)
+
+
+def test_an_index_without_a_name_has_methods_beside_it_where_rows_are_more():
+    """A table of pandas: a row per data set, whose column has no name, and a column per method."""
+    results = proposed.from_frame(DATASETS.rename(columns={"dataset": "column 1"}))
+    assert results.shape is Shape.DATASETS
+    assert results.pairs["difference"][0] == pytest.approx(OF_DATASETS)
+
+
+def test_of_an_index_without_a_name_both_readings_are_proposed():
+    table = DATASETS.set_index("dataset").T.rename_axis("column 1").reset_index()
+    with pytest.raises(UnnamedRoles, match="type one of") as error:
+        Results.from_frame(table)
+    by_row, by_column = (
+        Results.from_frame(table, **proposed.typed(error.value, place)[1]) for place in range(2)
+    )
+    assert by_row.pairs["difference"][0] == pytest.approx(OF_DATASETS)
+    assert {*by_column.methods["method"]} == {*"abcdef"}
+
+
+def test_runs_with_names_are_proposed_as_methods():
+    """Settings in a column run, and benchmarks in columns: neither their mean nor a loss is one."""
+    table = DATASETS.set_index("dataset").T.rename_axis("run").reset_index()
+    table = table.assign(avg_general=[60, 61], forgetting_score=[1.5, 0.2], bits=[4, 8])
+    results = proposed.from_frame(table)
+    assert results.shape is Shape.DATASETS
+    assert results.pairs["difference"][0] == pytest.approx(OF_DATASETS)
+
+
+def test_means_of_a_measure_are_proposed_as_values_of_the_methods():
+    """A column of means and another measure were proposed as two methods, or as data sets."""
+    table = renamed(task="sentence", accuracy="mean_mass")
+    table = table.assign(mean_mass_all=RNG.random(60), prec_at_1=RNG.random(60))
+    options = proposed_options(table)
+    assert options["value"] == "mean_mass" and "dataset" not in options
+
+
+def proposed_options(table):
+    """The options of the first command that is proposed."""
+    with pytest.raises(UnnamedRoles) as error:
+        Results.from_frame(table)
+    return proposed.typed(error.value)[1]
 
 
 def test_results_of_a_baseline_do_not_name_methods():
@@ -145,6 +194,23 @@ NO_SAMPLE = {
     "summary": (pd.DataFrame(LONG.describe().reset_index(names="statistic")), "is a summary"),
     "shots in the header": (pd.DataFrame({"method": ["a", "b"], "1": [5, 6], "2": [6, 7], "16": [8, 9]}), "numbers of shots"),
 }  # fmt: skip
+
+
+def test_an_iteration_may_be_a_training_of_its_own():
+    table = pd.concat(
+        [
+            DATASETS.melt("dataset", var_name="method", value_name="accuracy").assign(iteration=k)
+            for k in range(5)
+        ]
+    )
+    table["accuracy"] += RNG.normal(0, 1, len(table))
+    with refuses("training curve", "'iteration': 'run'"):
+        Results.from_frame(table)
+    runs = Results.from_frame(table, unit={"iteration": "run"})
+    assert runs.shape is Shape.DATASETS_AND_SEEDS
+    with refuses("training curve") as error:
+        Results.from_frame(table.rename(columns={"iteration": "epoch"}))
+    assert "'run'" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", NO_SAMPLE)
@@ -217,6 +283,27 @@ def test_spreads_and_ends_beside_a_mean_are_used():
     assert widths["sd"] == pytest.approx(0.6208, abs=0.001)
 
 
+MEANS = pd.DataFrame(
+    {"model": [*"abc"], "acc_mean": [0.71, 0.68, 0.6], "acc_std": [0.01, 0.02, 0.01], "auc_mean": [0.8, 0.7, 0.6]}
+)  # fmt: skip
+
+
+def test_a_spread_is_known_by_the_name_of_its_mean():
+    """Beside acc_mean and acc_std, nothing was said to show how much a mean varies."""
+    with pytest.raises(UnnamedRoles, match="needs the number of values behind it"):
+        Results.from_frame(MEANS)
+    results = Results.from_frame(MEANS, n=5)
+    assert results.shape is Shape.PRINTED
+    width = scipy.stats.t.ppf(0.975, 4) / np.sqrt(5)
+    assert results.methods["half_width"].tolist() == pytest.approx([width, 2 * width, width])
+
+
+def test_the_number_behind_a_spread_is_proposed():
+    table = MEANS.drop(columns="auc_mean").assign(n_seeds=[3, 5, 5])
+    assert proposed_options(table)["n"] == "n_seeds"
+    assert proposed.from_frame(table).shape is Shape.PRINTED
+
+
 def test_a_plus_minus_is_no_column_of_values():
     """Means with ± under another word were proposed as two data sets."""
     table = pd.DataFrame({"method": ["ours", "base"], "score": ["71.5 ± 0.4", "69 ± 0.5"]})
@@ -248,6 +335,30 @@ def test_folds_share_training_data():
     error = np.sqrt(difference.var(ddof=1) * (1 / 5 + 1 / 4))
     expected = 2 * scipy.stats.t.sf(abs(difference.mean()) / error, 4)
     assert results.shape is Shape.FOLDS and results.pairs["p"][0] == pytest.approx(expected)
+
+
+def test_folds_of_data_sets_that_are_called_tasks():
+    """As benchmarks of AutoML write them: a fold's seed only numbers what the fold does."""
+    place = pd.MultiIndex.from_product([["ours", "base"], ["car", "kc1"], range(10)])
+    table = place.to_frame(index=False, name=["method", "task", "fold"])
+    table = table.assign(seed=7000 + table.index, acc=RNG.normal(60, 2, 40).round(2))
+    with refuses("seed and fold both vary", r"ignore=\['seed'\]"):
+        Results.from_frame(table)
+    with refuses("a fold beside tasks", r"by=\['task'\]"):
+        Results.from_frame(table, ignore=["seed"])
+    results = Results.from_frame(table, ignore=["seed"], by=["task"])
+    assert results.shape is Shape.FOLDS and len(results.pairs) == 2
+
+
+def test_a_table_among_other_lines_is_refused_as_such(tmp_path):
+    readme = "# Results\n\nText.\n\n| method | CUB | Cars |\n| --- | --- | --- |\n| a | 1 | 2 |\n\nMore, text.\n"
+    (tmp_path / "README.md").write_text(readme)
+    with refuses("README.md has other lines", "of one table"):
+        Results.read(tmp_path / "README.md")
+    rows = "# Results\n<table>\n<tr><td>ours</td>, <td>71</td></tr>\n</table>\nMore.\n"
+    (tmp_path / "README.md").write_text(rows)
+    with refuses("README.md has tables of HTML"):
+        Results.read(tmp_path / "README.md")
 
 
 def test_paths_have_named_parts_and_json_is_reached_by_a_path_of_keys(tmp_path):

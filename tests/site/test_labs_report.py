@@ -138,6 +138,7 @@ def script_of_columns():
         "BESIDE_SUMMARIES": vocabulary.BESIDE_SUMMARIES,
         "DESCRIBED": vocabulary.DESCRIBED,
         "SPREADS": vocabulary.KIND_OF_SPREAD,
+        "MEANS": vocabulary.MEANS,
     }
     sentences = {str(shape): sentence for shape, sentence in applies.APPLIES.items()}
     tables = {

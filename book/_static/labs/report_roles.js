@@ -160,11 +160,18 @@
 
   /** Columns that show how much the values, which are means, vary: by a known word. */
   function nameSpreads(table, roles) {
-    const ofValue = plainName(roles.column("value")), isFree = column => roles.get(column) === "" || roles.why.get(column) === "constant";
+    const value = roles.column("value"), ofValue = plainName(value), isFree = column => roles.get(column) === "" || roles.why.get(column) === "constant";
     for (const column of table.names.filter(name => isFree(name) && table.numeric.has(name))) {
       const plain = plainName(column), rest = plain.startsWith(ofValue) ? plain.slice(ofValue.length) : plain;
-      if (sets.SPREADS.has(rest) || sets.SPREADS.has(plain)) roles.set(column, "spread");
+      if (sets.SPREADS.has(rest) || sets.SPREADS.has(plain) || isSpreadOf(column, value)) roles.set(column, "spread");
     }
+  }
+
+  /** Whether two names are the same but for a word for a spread in place of one for a mean: acc_std and acc_mean. */
+  function isSpreadOf(column, value) {
+    const [words, ofValue] = [column, value].map(name => name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []), others = new Set(words.filter(word => !sets.SPREADS.has(word)));
+    const ofMeasure = new Set(ofValue.filter(word => !sets.MEANS.has(word)));
+    return words.filter(word => sets.SPREADS.has(word)).length === 1 && others.size > 0 && others.size === ofMeasure.size && [...others].every(word => ofMeasure.has(word));
   }
 
   /** Throw what stands between these roles and an answer. */

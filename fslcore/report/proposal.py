@@ -29,6 +29,7 @@ from .vocabulary import (
     METRICS,
     OTHER_MEASURES,
     STEPS,
+    VOCABULARY,
     is_summary,
     kind_of_spread,
     plain_name,
@@ -40,6 +41,7 @@ LIKE_METHODS = set(
     "estimator strategy architecture arch encoder solver baseline technique key algo".split()
 )
 LIKE_DATASETS = set("data dataset datasets benchmark domain corpus set".split())
+METHOD_WORDS = {*VOCABULARY["method"].split()}
 LIKE_VALUES = (
     "acc accuracy correct passed success successes score scores result value reward em f1 auc map "
     "bleu rouge performance test".split()
@@ -579,7 +581,8 @@ def guessed_rest(
         if words & LIKE_RUNS and not units & {"run", "seed"}:
             return {"unit": {column: "run"}}
         with_it = not frame.duplicated([*keys, column]).any()
-        if with_it and values.nunique() > (FEW_VALUES if units else 2):
+        is_method = bool(words & METHOD_WORDS)
+        if with_it and not is_method and values.nunique() > (FEW_VALUES if units else 2):
             by_data = words & LIKE_DATASETS or column == FILE
             by_data = by_data or (is_nameless(column) and not is_numeric(values))
             likely = (
@@ -590,7 +593,7 @@ def guessed_rest(
                 else "task"
             )
             return {"unit": {column: likely}}
-        if values.nunique() <= FEW_VALUES or column == FILE:
+        if values.nunique() <= FEW_VALUES or column == FILE or is_method:
             return {"by": [column]}
     if columns == [FILE]:
         return {"by": columns}

@@ -28,7 +28,7 @@ from .model import Table
 from .options import Options
 from .tables import Reading, typed
 from .text import python_text, read_text
-from .vocabulary import is_accuracy
+from .vocabulary import is_accuracy, plain_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,6 +43,7 @@ CONVERSIONS = {
     "scipy.io.loadmat({path}).items() if name[0] != '_'}}).to_csv({target}, index=False)",
 }
 CONVERSIONS[".pth"] = CONVERSIONS[".pt"]
+PREDICTIONS = {"predictions", "preds", "ypred", "groundtruths", "groundtruth", "ytrue"}
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".tgz")
 PICKLES = (".pkl", ".pickle")
 BYTES_OF_XML = 10  # of memory per byte of a spreadsheet's XML: its cells as objects of Python
@@ -99,7 +100,7 @@ def expanded(paths: Sequence[Path]) -> list[FilePath]:
             if not inside:
                 pattern = path_pattern(below(path))
                 if pattern is None:
-                    raise InputError(f"{path} has no files")
+                    raise InputError(without_files(path))
                 raise Folders(f"{path} has folders and no files", pattern)
             files += [FilePath(file, {}) for file in inside]
         else:
@@ -110,6 +111,14 @@ def expanded(paths: Sequence[Path]) -> list[FilePath]:
         name = os.path.basename(repeated[0])
         raise InputError(f"files must be different, got {name} more than once")
     return files
+
+
+def without_files(path: Path) -> str:
+    """The refusal of a folder without files, and without a pattern for those below it."""
+    if not below(path):
+        return f"{path} has no files"
+    pattern = f"{path}/{{method}}/results.json"
+    return f"{path} has folders and no files; name those to read by a pattern, such as '{pattern}'"
 
 
 class Folders(InputError):
@@ -357,6 +366,11 @@ def parsed_json(text: str) -> object:
 
 def frame_of_dicts(content: dict[str, dict[str, Any]], path: Path) -> Reading:
     """Numbers, or lists of them, by two keys; what the keys are is asked."""
+    if {plain_name(key) for key in next(iter(content.values()))} & PREDICTIONS:
+        raise InputError(
+            f"{path.name} has predictions and right answers, which are to be scored first: 1 for each "
+            "right answer, 0 for each wrong one"
+        )
     rows = []
     for first, inner in content.items():
         for second, values in inner.items():

@@ -18,6 +18,7 @@ from ..errors import InputError, shown
 from .numbers import PLUS_MINUS, number_in, without_markup
 from .options import Options
 from .tables import COMMENTS, Reading, is_value, typed
+from .vocabulary import words_of
 
 # In the order in which they are tried.
 SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
@@ -315,6 +316,7 @@ def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
         )
     labels = Counter(match[1].strip() for line in lines for match in LOGGED.finditer(line))
     named = [label for label in labels if re.search(r"acc|score|top.?1", label, re.IGNORECASE)]
+    named = [label for label in named if not words_of(label) & {"train", "training", "val"}]
     message = f"{path.name} is no table: its lines do not have equally many cells"
     if not named:
         return f"{message}; it must have a line of names and a row per task"

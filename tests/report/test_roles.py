@@ -361,6 +361,37 @@ def test_a_table_among_other_lines_is_refused_as_such(tmp_path):
         Results.read(tmp_path / "README.md")
 
 
+def test_what_holds_no_results_is_refused_as_what_it_is(tmp_path):
+    """Folders of several files, predictions that nobody scored, and a log of a training alone."""
+    for name in ("a", "b"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+        (tmp_path / "runs" / name / f"{name}.json").write_text("{}")
+        (tmp_path / "runs" / name / f"{name}.txt").write_text("")
+        (tmp_path / "runs" / name / "one.txt").write_text("")
+    (tmp_path / "runs" / "a" / "b").mkdir()
+    (tmp_path / "runs" / "a" / "b" / "one.txt").write_text("")
+    with refuses("has folders and no files", "{method}"):
+        Results.read(tmp_path / "runs")
+    answers = {"predictions": ["yes", "no"], "ground_truths": ["no", "no"]}
+    (tmp_path / "p.json").write_text(json.dumps({"joy": answers, "fear": answers}))
+    with refuses("p.json has predictions"):
+        Results.read(tmp_path / "p.json")
+    (tmp_path / "t.log").write_text(
+        "start\nepoch 1: train_acc: 60.5 lr 0.1\nepoch 2: train_acc: 61.5\n"
+    )
+    with refuses("t.log is no table") as error:
+        Results.read(tmp_path / "t.log")
+    assert "python -c" not in str(error.value)
+
+
+def test_two_names_of_methods_are_proposed_as_no_items():
+    table = DATASETS.melt("dataset", var_name="model", value_name="accuracy")
+    table = table.rename(columns={"dataset": "FewShotClassifier"})
+    with pytest.raises(UnnamedRoles) as error:
+        Results.from_frame(table)
+    assert "=item" not in str(error.value).splitlines()[-1]
+
+
 def test_paths_have_named_parts_and_json_is_reached_by_a_path_of_keys(tmp_path):
     for method, gap in (("ours", 3), ("base", 0)):
         for seed in range(4):

@@ -88,7 +88,7 @@ def test_a_target_installs_all_before_its_work(tree, call):
 
 # What asks for itself where it is missing: readers of files, captioners, other libraries and tools; and mutmut.
 OPTIONAL = """
-openpyxl tensorboard transformers tokenizers easyfsl learn2learn lm_eval mteb inspect_ai datasets libcst mutmut
+tensorboard transformers tokenizers easyfsl learn2learn lm_eval mteb inspect_ai datasets libcst mutmut
 """.split()
 
 

@@ -76,7 +76,7 @@ def gap_bars(
     if len(clear):
         name, count, learner = clear.idxmax()
         height = _bar_row(learners.index(learner), shots.index(count), len(shots))
-        words = f"longest: {clear.max():.1f} points"
+        words = f"highest: {clear.max():.1f} points"
         remark(axes[sets.index(name), 0], words, clear.max(), height)
     return figure
 

@@ -286,13 +286,12 @@ def guessed_answer(error: Unassigned, frame: pd.DataFrame, options: Options) -> 
 
 def guessed_seed(roles: named.Roles, frame: pd.DataFrame) -> dict[str, object]:
     """What a seed most likely numbers: draws where each has tasks of its own, else trainings."""
-    column_of = {key: column for column, key in roles.keys.items()}
-    seed = column_of.get("seed")
+    seed = roles.column_of("seed")
     if seed is None:  # in the names of columns
         return {"seed": "runs"}
     if "item" in roles.words():
         return {"unit": {seed: "support"}}
-    unit = column_of.get("task")
+    unit = roles.column_of("task")
     has_own_tasks = unit is not None and frame.groupby(unit)[seed].nunique().max() == 1
     return {"seed": "tasks" if has_own_tasks else "runs"}
 
@@ -385,9 +384,9 @@ def guessed_columns(
     if len(results) < 2:
         return {}
     texts = [column for column in error.columns if not is_numberlike(frame[column])]
-    runs = [column for column, key in roles.keys.items() if key == "run"]
-    if runs and not roles.method and names_rows(frame[runs[0]]):
-        return {"method": runs[0], "columns": {"dataset": results}}
+    run = roles.column_of("run")
+    if run and not roles.method and names_rows(frame[run]):
+        return {"method": run, "columns": {"dataset": results}}
     if len(texts) == 1 and is_nameless(texts[0]) and len(frame) > len(results):
         return {"methods": results}
     others = {*error.columns} - {*results}

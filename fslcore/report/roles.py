@@ -98,6 +98,10 @@ class Roles:
         """The keys in the names of columns of values."""
         return {key for names in self.wide.values() for key in names}
 
+    def column_of(self, key: str) -> str | None:
+        """The column that holds this key of a row, if one does."""
+        return next((column for column, known in self.keys.items() if known == key), None)
+
     def has(self, column: str) -> bool:
         """Whether a column has a role."""
         single = (self.method, self.value, self.count, self.low, self.high, self.of)

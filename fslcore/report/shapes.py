@@ -370,12 +370,12 @@ def shape_of(
 
 def needless(rows: pd.DataFrame, seeded: Sequence[str], roles: Roles, blocks: Sequence[str]) -> str:
     """What leaves out a seed that only numbers what another column does, as that of each fold."""
-    column_of = {key: column for column, key in roles.keys.items()}
     others = [key for key in ("method", *SETTINGS, *blocks, *UNIT_KEYS) if key in rows]
-    for key in [key for key in ("seed", "draw") if key in seeded and key in column_of]:
+    for key in ("seed", "draw"):
+        column = roles.column_of(key)
         rest = [other for other in seeded if other != key]
-        if not rows.duplicated([*others, *rest]).any():
-            return f"; ignore={[column_of[key]]} leaves it out, as rows differ without it"
+        if column and key in seeded and not rows.duplicated([*others, *rest]).any():
+            return f"; ignore={[column]} leaves it out, as rows differ without it"
     return ""
 
 
@@ -422,7 +422,7 @@ def shape_of_seeded(key: str, options: Options, roles: Roles) -> Shape:
 
 def of_task_datasets(roles: Roles) -> str:
     """What to say where tasks with folds are data sets, as in benchmarks of AutoML."""
-    task = next((column for column, key in roles.keys.items() if key == "task"), None)
+    task = roles.column_of("task")
     return f"; if a task is a data set, compare within each (by={[task]})" if task else ""
 
 

@@ -715,7 +715,7 @@ class CountedDict(dict):
 
 
 def test_the_roles_of_many_columns_take_steps_in_proportion(monkeypatch):
-    """9,500 columns took 30 s: each was sought in a set of all, which was made anew for it."""
+    """9,500 columns took 30 s: each was sought in a set of all, which was made again for each."""
 
     class CountedRoles(roles.Roles):
         def __init__(self):

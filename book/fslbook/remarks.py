@@ -59,7 +59,7 @@ def remark(ax: plt.Axes, text: str, x: float, y: float) -> Annotation | None:
     figure = ax.get_figure(root=True)
     if len(figure.findobj(_is_remark)) >= MOST_REMARKS:
         return None
-    ink = _ink(figure)
+    ink = _ink(figure)  # drawn first: the layout decides where the point is
     scale = DOTS / figure.dpi
     point = scale * ax.transData.transform((x, y))
     box = scale * ax.get_window_extent().extents

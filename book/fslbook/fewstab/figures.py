@@ -33,6 +33,9 @@ __all__ = [
 
 
 LOOKS = [dict(color=colour, marker=marker) for colour, marker in zip(cycle(COLOURS), MARKERS)]
+# Of the distance between rows: all bars of a row together, and from dot to dot.
+BARS = 0.8
+DOTS = 0.2
 HATCHES = ["", "//", ".."]
 # Captioners of `captioner_noise`, their labels and lines.
 ERRORS = (
@@ -75,21 +78,22 @@ def gap_bars(
     clear = cells.loc[cells["pale"].ne(True), "gap"].dropna()
     if len(clear):
         name, count, learner = clear.idxmax()
-        height = _bar_row(learners.index(learner), shots.index(count), len(shots))
+        step = BARS / len(shots)
+        height = _beside(learners.index(learner), shots.index(count), len(shots), step)
         words = f"highest: {clear.max():.1f} points"
         remark(axes[sets.index(name), 0], words, clear.max(), height)
     return figure
 
 
-def _bar_row(row: float | np.ndarray, i: int, count: int) -> float | np.ndarray:
-    """Where the i-th of so many bars of a row is."""
-    return row + 0.8 / count * (i - (count - 1) / 2)
+def _beside(row: float | np.ndarray, i: int, count: int, step: float) -> float | np.ndarray:
+    """Where the i-th of so many marks of a row is: they stand around its middle, a step apart."""
+    return row + step * (i - (count - 1) / 2)
 
 
 def _draw_bars(ax: plt.Axes, cells: pd.DataFrame, i: int, shots: list[int]) -> None:
     """The bars of the i-th number of shots, one per learner."""
-    height = 0.8 / len(shots)
-    rows = _bar_row(np.arange(len(cells)), i, len(shots))
+    height = BARS / len(shots)
+    rows = _beside(np.arange(len(cells)), i, len(shots), height)
     style = dict(color=COLOURS[i], hatch=HATCHES[i], label=counted(shots[i], "shot"))
     style |= dict(edgecolor="white", error_kw=dict(elinewidth=1))
     bars = ax.barh(rows, cells["gap"], height, xerr=cells["half_width"], **style)
@@ -210,14 +214,14 @@ def spread_ratios(spread: pd.DataFrame) -> plt.Figure:
     for k, name in enumerate(sets):
         ratios = spread["ratio"].xs(name, level="dataset")
         rows = ratios.index.get_level_values("learner").map(learners.index).to_numpy()
-        rows = rows + 0.2 * (k - (len(sets) - 1) / 2)
+        rows = _beside(rows, k, len(sets), DOTS)
         ax.scatter(ratios, rows, s=30, alpha=0.8, label=name, **LOOKS[k])
     _label_rows(ax, learners)
     ax.set(xlabel="spread over tasks / spread with equal classes (ratio)", xlim=(0, None))
     _with_legend(figure, ax, loc="outside upper center", ncols=len(sets))
     largest = spread["ratio"].idxmax()
     name, learner = (largest[spread.index.names.index(level)] for level in ("dataset", "learner"))
-    height = learners.index(learner) + 0.2 * (sets.index(name) - (len(sets) - 1) / 2)
+    height = _beside(learners.index(learner), sets.index(name), len(sets), DOTS)
     ratio = spread["ratio"].max()
     remark(ax, f"{ratio:.1f} times that of equal classes", ratio, height)
     return figure

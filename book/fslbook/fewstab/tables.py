@@ -552,9 +552,7 @@ def recent_rows(live: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     live, printed : DataFrame of Interval
         Of `collect`, and `audit.Evidence.recent`.
     """
-    rows = []
-    for name in live.index.unique("dataset"):
-        rows += _rows_of(f"here, {known_as(name)}", live["gap"].loc[name])
+    rows = _rows_here(live["gap"])
     for captioner, title in CAPTIONERS.items():
         rows += _rows_of("printed", printed[f"gap, {captioner}"], f", {title}")
     return pd.DataFrame(rows)
@@ -568,12 +566,16 @@ def remedy_rows(live: pd.DataFrame, printed: pd.DataFrame) -> pd.DataFrame:
     live, printed : DataFrame of Interval
         Of `remedy`, and `audit.Evidence.ifsl`.
     """
-    rows = []
-    for name in live.index.unique("dataset"):
-        rows += _rows_of(f"here, {known_as(name)}", live["wacc-a"].loc[name])
+    rows = _rows_here(live["wacc-a"])
     change = printed["with"].combine(printed["without"], less)
     rows += _rows_of("printed", change.rename(index={"mn": "matchingnet"}).swaplevel())
     return pd.DataFrame(rows)
+
+
+def _rows_here(intervals: pd.Series) -> list[dict]:
+    """Intervals by dataset, shots and learner as rows of a panel for each data set."""
+    names = intervals.index.unique("dataset")
+    return [row for n in names for row in _rows_of(f"here, {known_as(n)}", intervals.loc[n])]
 
 
 def _rows_of(panel: str, intervals: pd.Series, ending: str = "") -> list[dict]:

@@ -204,8 +204,8 @@ def margins(tested: dict[str, Equivalence]) -> plt.Figure:
             color=colour,
             label=verdict if verdict not in labels else None,
         )
-    labels = [name.replace(" − ", " −\n") for name in tested]
-    ax.set_yticks(range(len(tested)), labels, fontsize=9)
+    names = [name.replace(" − ", " −\n") for name in tested]
+    ax.set_yticks(range(len(tested)), names, fontsize=9)
     ax.set_xlabel("difference (points)")
     ax.invert_yaxis()
     ax.legend(

@@ -163,7 +163,7 @@ def _remark_verdicts(axes: plt.Axes, rows: pd.DataFrame, repetitions: list[str])
     contains = (known["low"] <= 0) & (known["high"] >= 0)
     for part, words in (
         (known[~contains], "0 is outside: they differ"),
-        (known[contains], "0 is inside: open"),
+        (known[contains], "0 is inside: undecided"),
     ):
         for row in part.head(1).itertuples():
             remark(axes, words, row.mean, repetitions.index(row.repetition))

@@ -25,15 +25,6 @@ def results_of(accuracies):
     return pd.concat(parts, ignore_index=True)
 
 
-def test_wide_keeps_the_layout_and_the_digits_of_table_2():
-    table = benchmark.wide(published.table(2))
-    assert table.shape == (18, 4)
-    assert table.loc[("dtd", 840, "LR"), ("clip", "open")] == "84.00 ± 4.50"
-    assert table.index.get_level_values("n_images").is_monotonic_increasing
-    missing = published.table(2).iloc[1:]
-    assert benchmark.wide(missing).loc[("dtd", 840, "LR"), ("clip", "closed")] == "—"
-
-
 @pytest.fixture
 def hundred_images(monkeypatch):
     monkeypatch.setattr(benchmark.evaluation, "load_images_or_features", lambda name: range(100))
@@ -184,20 +175,6 @@ def test_collect_takes_several_sizes_and_open_tasks_alone(features):
         benchmark.collect([features], ["none"], ["ncc"], shots=[1, 5], queries=5)
     with refuses("class 7 .*images, got 5"):
         benchmark.collect([features], ["none"], ["ncc"], shots=5, queries=5, samplings=["open"])
-
-
-def test_without_results_at_hand_it_says_so():
-    with refuses("no results"):
-        benchmark.collect(
-            ["clipart"],
-            ["glyph-conv"],
-            ["ft"],
-            shots=1,
-            queries=1,
-            seed=99,
-            samplings=["open"],
-            ft_open=2,
-        )
 
 
 def test_the_gain_from_the_rule_is_kept_apart_from_that_of_pairing():

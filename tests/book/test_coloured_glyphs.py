@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 from refusal import refuses
 
-from fslbook.catalogue import DATASETS
 from fslbook.coloured_glyphs import COLOURS, load_coloured
 from fslcore import datasets
-from fslcore.catalogue import DatasetEntry, register_datasets, registered_datasets
 
 
 def test_coloured_glyphs_are_drawn_as_they_say():
@@ -124,11 +122,3 @@ def test_its_names_are_those_of_the_data_set_that_it_draws():
         names = [n for n in datasets.names(split) if n.startswith("glyphs")]
         drawn = [n for n in datasets.names(split) if n.startswith("coloured")]
         assert [n.replace("glyphs", "coloured") for n in names] == drawn != []
-
-
-def test_a_name_is_registered_once():
-    register_datasets(DATASETS)  # again, as it is
-    other = {"coloured": DatasetEntry("other:load", "glyphs", {})}
-    with refuses("dataset = coloured; fslbook.coloured_glyphs:load_coloured has this name"):
-        register_datasets(other)
-    assert registered_datasets()["coloured"] == DATASETS["coloured"]

@@ -31,12 +31,7 @@ HARD = {regime.called: len(worlds.REGIMES) + number for number, regime in enumer
 
 @pytest.mark.parametrize(
     "number, new",
-    [
-        (0, "images"),
-        (5, "classes"),
-        (13, "images"),
-        *((n, ALL[n].new[n % len(ALL[n].new)]) for n in HARD.values()),
-    ],
+    [(0, "images"), (5, "classes"), *((n, ALL[n].new[-1]) for n in (*HARD.values(),)[::5])],
 )
 def test_a_sample_of_the_study_comes_out_again(study, script, number, new):
     regime = ALL[number]
@@ -194,68 +189,6 @@ def test_bias_and_two_ended_intervals_are_judged_as_they_are():
     assert table.loc[("new images", "images", "one of each"), "share"] == pytest.approx(95, abs=1)
 
 
-def intervals_for(summary, target, knowledge=""):
-    """Rows of the intervals for new images or classes, where the method is given so much."""
-    rows = (
-        (summary["interval"] == target)
-        & (summary["target"] == f"new {target}")
-        & (summary["given"] == knowledge)
-    )
-    return summary[rows]
-
-
-def pooled(table):
-    return np.average(table["share"], weights=table["n"])
-
-
-@pytest.fixture(scope="module")
-def summaries(study):
-    """Of plain worlds, and of harder ones by their name."""
-    summary = coverage.summary(study)
-    is_plain = summary["regime"].isin([regime.name for regime in worlds.REGIMES])
-    return summary[is_plain], summary[~is_plain].set_index("regime")
-
-
-def test_what_the_chapter_concludes_of_plain_worlds(summaries):
-    summary, _ = summaries
-    closed = summary[(summary["target"] == "these images") & (summary["interval"] == "closed")]
-    for part in (closed, intervals_for(summary, "images"), intervals_for(summary, "classes")):
-        assert 93.5 <= pooled(part) <= 97 and len(part) == len(worlds.REGIMES)
-    shares = {key: part["share"] for key, part in summary.groupby(["target", "interval"])}
-    assert shares["new classes", "open"].min() < 60 and shares["new classes", "closed"].max() < 60
-    assert shares["new images", "closed"].min() < 35
-    for target in ("these images", "new images", "new classes"):  # of equal methods
-        paired = summary[(summary["target"] == target) & (summary["interval"] == "paired")]
-        assert 3.5 <= pooled(paired) <= 6.5, target
-    ratios = coverage.width_ratios(summary)
-    assert (
-        ratios["ratio"].median() >= 1.9
-        and 1.7 <= ratios["deviations"].median() < ratios["ratio"].median()
-    )
-    real = coverage.population_summary(coverage.load("population"))
-    assert real["ours"].between(91, 99).all() and (real["closed"] < 75).all()
-
-
-def test_what_the_chapter_concludes_of_harder_worlds(summaries):
-    _, harder = summaries
-    ceiling, clumps, few = (
-        [name for name in HARD if word in name] for word in ("right", "clumps", "groups a class")
-    )
-    for target in ("images", "classes"):
-        easy = intervals_for(harder, target).loc[ceiling]
-        assert pooled(easy) >= 92 and (easy["high"] >= 92).all(), target
-    assert (intervals_for(harder, "classes", "class groups")["high"] >= 93).all()
-    assert pooled(intervals_for(harder, "classes").loc[clumps]) < 91
-    informed, ignorant = intervals_for(harder, "images", "groups"), intervals_for(harder, "images")
-    assert (informed.loc[few, "high"] >= 93).all()
-    assert (ignorant.loc[few, "share"] < informed.loc[few, "share"]).all()
-    for name in ("near-copies, 1-shot", "near-copies, 5-shot"):
-        assert ignorant.loc[name, "bias"] > 1 and ignorant.loc[name, "share"] < 65
-        assert informed.loc[name, "share"] < 85  # the bias stays
-        separate = intervals_for(harder, "images", "apart").loc[name]
-        assert abs(separate["bias"]) < 0.25 and separate["high"] >= 93
-
-
 def test_a_correction_does_not_mend_a_test_of_another_question(script):
     pairs = coverage.load("many")
     assert (pairs.groupby(["new", "study"]).size() == 15).all()
@@ -306,16 +239,11 @@ def test_planned_studies_are_complete_and_come_out_again(script):
         "high",
         "detected_by_pilot",
     ]  # those of 50 loops are drawn first
-    for number in (0, 5):
-        regime, new, better = coverage.PLANNED[number]
-        repeated = coverage.plan_loops(regime, new, better, 3, seed=[number, 0])
-        rows = (
-            plans["regime"].eq(regime.name)
-            & plans["new"].eq(new)
-            & np.isclose(plans["better"], better)
-        )
-        stored = plans[rows][pilots].head(3).astype(float)
-        np.testing.assert_allclose(stored, repeated[pilots].astype(float), rtol=0.02)
+    regime, new, better = coverage.PLANNED[5]
+    repeated = coverage.plan_loops(regime, new, better, 1, seed=[5, 0])
+    is_same = plans["regime"].eq(regime.name) & plans["new"].eq(new)
+    stored = plans[is_same & np.isclose(plans["better"], better)][pilots].head(1).astype(float)
+    np.testing.assert_allclose(stored, repeated[pilots].astype(float), rtol=0.02)
 
 
 def test_plans_have_about_the_power_that_was_wanted():

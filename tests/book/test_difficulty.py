@@ -108,8 +108,7 @@ def test_weighted_interval_by_its_formula_and_of_equal_weights():
     assert weighted_interval(np.full(9, 0.1), rng.random(9), 0.95).half_width == 0
 
 
-@pytest.mark.parametrize("link", [0.0, 0.7, 1.0])
-@pytest.mark.parametrize("law", ["normal", "gamma"])
+@pytest.mark.parametrize("law, link", [("normal", 0.0), ("gamma", 0.7)])
 def test_coverage_and_spread_of_the_weighted_mean(law, link):
     """Values go with difficulty, more or less: the interval holds the mean of all tasks, which equal weights miss."""
     hits, means, errors, unweighted, truth = [], [], [], [], 1 - 6 * link
@@ -149,8 +148,9 @@ def test_regression_interval_is_a_prediction_at_the_mean_of_all():
     assert regression_interval(np.full(4, 0.1), cheap[:4], cheap, 0.95).half_width == 0
 
 
-@pytest.mark.parametrize("tasks, proposals", [(12, 1200), (60, 240), (100, 6000)])
-@pytest.mark.parametrize("rho", [0.0, 0.5, 0.95])
+@pytest.mark.parametrize(
+    "tasks, proposals, rho", [(12, 1200, 0.0), (60, 240, 0.95), (100, 6000, 0.5)]
+)
 def test_coverage_and_width_of_the_regression_interval(tasks, proposals, rho):
     rng = np.random.default_rng(int(1000 * rho) + tasks)
     hits, means, errors = [], [], []

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from fslbook.estimation.resampled import ESTIMATORS
-from fslbook.evaluators import estimates, figures, selection
+from fslbook.evaluators import estimates, selection
 from fslbook.evaluators.estimates import FRESH
 from fslcore import datasets
 from fslcore.errors import InputError
@@ -202,19 +202,6 @@ def test_where_an_error_rises_is_told_with_both_ends():
     (rise,) = estimates.rises(curve, "shots")  # means over both estimators, at the first and last
     assert all(name in rise for name in ("B", "5-fold", "hold-out"))
     assert re.findall(r"([\d.]+)\D* at (\d)", rise) == [("7.0", "1"), ("8.0", "2")]
-
-
-def test_a_figure_of_estimates_that_are_all_equal_says_so(recwarn):
-    """At one image held out of few, say: a correlation with them is none."""
-    titles = [
-        ax.get_title()
-        for ax in figures.estimates(world(30).assign(bootstrap=0.0), ESTIMATORS, "d").axes
-    ]
-    assert (
-        titles[3] == "bootstrap: no correlation"
-        and "correlation 0." in titles[0]
-        and not recwarn.list
-    )
 
 
 def test_rows_of_a_forest_hold_ours_and_the_printed_in_panels():

@@ -7,12 +7,10 @@ import drawn
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_hex
 
 from fslbook.beyond import near_copies
 from fslbook.figures import forest
-from fslbook.oops import benchmark
-from fslbook.style import COLOURS, style
+from fslbook.style import style
 from fslcore.tasks import sample_closed
 
 ROWS = pd.DataFrame(
@@ -24,23 +22,6 @@ def svgs(rows, **options):
     style()
     encoded = re.findall(r"base64,([^\"]+)", forest(rows, **options).data)
     return [base64.b64decode(text).decode() for text in encoded]
-
-
-def said(svg):
-    """The texts of a picture: Matplotlib writes each as a comment beside its outlines."""
-    return re.findall(r"<!-- (.*?) -->", svg)
-
-
-def test_rows_series_and_panels_are_drawn():
-    with_series = ROWS.assign(series=["ours", "ours", "printed"])
-    (picture,) = svgs(with_series, xlabel="points")
-    assert {"NCC", "LR $x$", "ours", "printed", "points"} <= set(said(picture))
-    assert (
-        'alt="points: NCC ours 50, LR $x$ ours 60, NCC printed 52"'
-        in forest(with_series, xlabel="points").data
-    )
-    first, second = svgs(ROWS.assign(panel=["a", "a", "b"]))
-    assert "a" in said(first) and "b" in said(second) and "LR $x$" not in said(second)
 
 
 def test_the_same_picture_is_the_same_bytes():
@@ -72,28 +53,6 @@ def test_no_share_is_drawn_outside_0_to_100():
             forest(wide.assign(**outside))
 
 
-def test_panels_may_have_units_of_their_own():
-    both = ROWS.assign(panel=["a", "a", "b"], xlabel=["accuracy (%)"] * 2 + ["gap (points)"])
-    first, second = svgs(both.assign(half_width=60.0))
-    assert "accuracy (%)" in said(first) and "gap (points)" in said(second)
-    assert drawn.axes_of(first)[0].low == pytest.approx(0, abs=0.01)
-    assert drawn.axes_of(second)[0].low == pytest.approx(-8, abs=0.01)
-
-
-def test_differences_name_their_backbone_once():
-    keys = dict(
-        dataset=["cub", "cub"],
-        shots=[1, 1],
-        a_backbone=["clip", "dino"],
-        b_backbone=["clip", "clip"],
-    )
-    rows = benchmark.difference_rows(
-        pd.DataFrame({**keys, "b_learner": "lr", "mean": [1.0, 2.0], "half_width": 1.0})
-    )
-    assert list(rows["panel"]) == ["CLIP: FT − LR", "FT on DINO − CLIP LR"]
-    assert list(rows["row"]) == ["CUB"] * 2 and list(rows["series"]) == ["1-shot"] * 2
-
-
 def test_copies_and_what_else_differs_are_drawn():
     labels, groups = np.repeat(np.arange(4), 12), np.arange(48) // 2
     images = dict(ways=2, shots=1, queries=2, seed=0, tasks=20)
@@ -114,21 +73,6 @@ def test_copies_and_what_else_differs_are_drawn():
         "new groups",
         "new classes",
     ]
-
-
-def test_a_panel_has_only_the_series_that_occur_in_it():
-    rows = pd.DataFrame({"row": "NCC", "mean": [1.0, 2, 3], "half_width": 1.0})
-    first, second = svgs(rows.assign(panel=["p", "p", "q"], series=["ours", "theirs", "other"]))
-    assert {"ours", "theirs"} <= set(said(first)) and "other" not in said(first)
-    assert "other" in said(second) and not {"ours", "theirs"} & set(said(second))
-    assert to_hex(COLOURS[2]) in second and to_hex(COLOURS[0]) not in second
-
-
-def test_every_colour_of_lines_and_marks_stands_out_from_white():
-    linear = np.array(COLOURS)
-    linear = np.where(linear <= 0.04045, linear / 12.92, ((linear + 0.055) / 1.055) ** 2.4)
-    assert (1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05) >= 3).all()  # WCAG 2.2, 1.4.11
-    assert len(set(COLOURS)) == 10
 
 
 def test_a_remark_finds_room_among_crowded_rows():

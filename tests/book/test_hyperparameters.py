@@ -43,24 +43,6 @@ def test_every_printed_setting_stands_beside_the_recipe_and_a_difference_has_its
         assert bool(row.why) == (row.printed != row.ours)
 
 
-def test_layout():
-    wide = training.settings_table(settings("cub"), "printed")
-    assert wide.shape == (18, 7)
-    assert (
-        wide.loc[("can", "1"), "rate"] == "0.01" and wide.loc[("rfs", "—"), "tasks a step"] == "—"
-    )
-    assert (
-        wide.loc[("anil", "5"), "tasks per epoch"] == "2,000"
-        and wide.loc[("anil", "5"), "schedule"] == "none"
-    )
-
-
-def test_splits():
-    table = training.splits(["glyphs"])
-    assert table.loc[("printed", "tieredimagenet"), "novel"] == "160 (206,200)"
-    assert table.loc[("here", "glyphs"), "base"].startswith("532 (27,201")
-
-
 def test_trained_networks_by_shots():
     assert training.network_of("protonet", 5) == "conv4-icons-protonet"
     assert (
@@ -71,13 +53,6 @@ def test_trained_networks_by_shots():
         training.network_of("svm", 5)
     with refuses("dataset", r"\bx\b", "'miniimagenet', 'tieredimagenet' or 'cub'"):
         settings("x")
-
-
-def test_curves_of_a_learner_trained_on_batches_are_there_for_any_shots():
-    first, second = (training.curves(["rfs"], [shots]) for shots in (1, 5))
-    assert (
-        len(first) and first.equals(second) and set(first["shots"]) == {5}
-    )  # the tasks that it is selected on
 
 
 def test_curves_and_accuracies_of_what_ships():

@@ -96,8 +96,6 @@ def test_the_grid_agrees_with_weighted_draws_of_the_prior():
 
 
 WORLDS = {  # deviations of laboratories, methods and the rest, in points, and of the log scatter
-    "methods alone": (0.0, 1.0, 1.2, 0.0),
-    "modest laboratories": (1.0, 1.0, 1.4, 0.0),
     "laboratories that differ in scatter": (0.0, 0.5, 1.5, 0.6),
     "both": (1.0, 1.0, 1.4, 0.6),
 }

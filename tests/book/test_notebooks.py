@@ -89,15 +89,6 @@ def test_every_kind_of_refusal_is_known_by_its_name():
     assert len(kinds) > 3 and sorted([*kinds, "InputError"]) == sorted(notebooks.REFUSALS)
 
 
-@pytest.mark.slow
-def test_columns_without_a_role_are_refused_in_a_chapter_and_no_fault(tmp_path):
-    path = tmp_path / "results.csv"
-    path.write_text("ours,baseline\n0.5,0.4\n0.7,0.5\n0.6,0.7\n")
-    with pytest.raises(InputError, match="ours.*baseline"):
-        notebooks.run("your-results", {"results": [str(path)]}, tmp_path / "out.ipynb")
-    assert not (tmp_path / "out.ipynb").exists()
-
-
 @pytest.mark.parametrize(
     "stated, parameter",
     [
@@ -171,15 +162,12 @@ def test_one_value_in_place_of_a_list_becomes_a_list_in_a_chapter_too():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "given, message",
-    [("truth 150", "truth must be 1..99, got 150"), ("sed 1", "did you mean 'seed'?")],
-)
-def test_plain_papermill_stops_at_a_parameter_that_a_chapter_refuses(tmp_path, given, message):
+def test_plain_papermill_stops_at_a_parameter_that_a_chapter_refuses(tmp_path):
     jupytext.write(jupytext.read(NOTEBOOKS / "primer.md"), tmp_path / "primer.ipynb")
-    command = [sys.executable, "-m", "papermill", "primer.ipynb", "out.ipynb", "-p", *given.split()]
+    command = [sys.executable, "-m", "papermill", "primer.ipynb", "out.ipynb", "-p", "sed", "1"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 1 and message in done.stderr.strip().splitlines()[-1]
+    assert done.returncode == 1
+    assert "did you mean 'seed'?" in done.stderr.strip().splitlines()[-1]
 
 
 @pytest.mark.parametrize("path", sorted(PROFILES.glob("*.yml")), ids=lambda p: p.stem)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from refusal import refuses
 from scipy import stats as scipy_stats
 
@@ -213,3 +214,34 @@ def test_small_classes_are_left_out_on_request(tmp_path):
     assert sizing.sweep([small], methods, **grid).empty
     trials = sizing.sweep([small], methods, **grid, ways=2, skip_small_classes=True)
     assert sorted(trials["queries"].unique()) == [2, 20, 45]
+
+
+def test_a_fit_is_least_squares_weighted_by_errors_that_are_known():
+    """Not of residuals: the errors come from the tasks, and χ² has 6 - 3 degrees of freedom."""
+    rng = np.random.default_rng(6)
+    q, tasks, shots = np.array([1.0, 2, 4, 8, 16, 32]), np.array([50.0, 40, 30, 20, 12, 6]), 5
+    design = np.stack([q, 1 / q, np.ones(6)], axis=1) / ((shots + q) * tasks)[:, None]
+    error = design @ [1, 3, 6] * np.array([0.02, 0.05, 0.1, 0.02, 0.1, 0.05])
+    variance = design @ [1, 3, 6] + error * rng.normal(0, 1, 6)
+    found = optima.fit_variance(q, tasks, variance, error, shots)
+    fit = sm.WLS(variance, design, weights=1 / error**2).fit(cov_type="fixed scale")
+    model = [found.model.alpha, found.model.beta, found.model.gamma]
+    assert model == pytest.approx(fit.params, rel=1e-6)
+    assert found.errors == pytest.approx(fit.bse, rel=1e-6)
+    assert found.p_value == pytest.approx(scipy_stats.chi2.sf(fit.ssr, 3), rel=1e-6)
+
+
+def test_half_widths_by_queries_have_errors_of_all_tasks_and_a_range_of_good_ones():
+    """Two trials of each Q, of 30 and 50 tasks."""
+    queries = np.array([1, 5, 10, 15, 20]).repeat(2)
+    width = np.array([3.0, 2.09, 2.0, 2.2, 2.8]).repeat(2)
+    trials = pd.DataFrame({
+        "dataset": "d", "method": "m", "shots": 5, "queries": queries, "n_tasks": [30, 50] * 5,
+        "variance": np.array([4.0, 6.0] * 5) + queries, "fourth": 200.0 + 100 * queries,
+        "half_width": width + [-0.1, 0.1] * 5,
+    })  # fmt: skip
+    curve = sizing.curve(trials)
+    variance, fourth = 5.0 + queries[::2], 200.0 + 100 * queries[::2]
+    assert curve["error"].tolist() == pytest.approx(np.sqrt((fourth - variance**2) / 80))
+    least = sizing.minima(curve).iloc[0]  # within 5 % of the least width; what Q = 15 costs
+    assert least[["best", "low", "high", "at_15"]].tolist() == pytest.approx([10, 5, 10, 1.1])

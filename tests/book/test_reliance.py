@@ -265,32 +265,3 @@ def test_shipped_networks_are_those_that_were_trained():
         for path in known_truth.FOLDER.glob("*.safetensors")
     }
     assert shipped == listed
-
-
-@pytest.fixture(scope="module")
-def truth_and_gaps(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FSLCORE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        chosen, dataset = known_truth.networks([0.0, 1.0]), "coloured/hebrew?per_class=60"
-        truth = known_truth.counterfactual(
-            chosen, "coloured/hebrew?per_class=8", shots=[5], tasks=300, queries=3
-        )
-        gaps = known_truth.split_gap(
-            chosen,
-            dataset,
-            attributes.of(datasets.load(dataset), "facts:ink").has,
-            shots=[5],
-            tasks=400,
-        )
-        return truth.droplevel("shots"), gaps.droplevel("shots")
-
-
-@pytest.mark.slow
-def test_reliance_and_gap_rise_with_the_bias_of_each_learner(truth_and_gaps):
-    for table, column in zip(truth_and_gaps, ("reliance", "gap")):
-        low, high = (table[column].xs(bias, level="bias") for bias in (0.0, 1.0))
-        assert all(low[learner].high < high[learner].low for learner in low.index)
-    reliance = truth_and_gaps[0]["reliance"].map(mean)
-    assert (reliance.xs(1.0, level="bias") > 70).all() and (
-        reliance.xs(0.0, level="bias") < 25
-    ).all()

@@ -1,12 +1,11 @@
 """How unusual a gap to a paper is, by what differs: counts on tables with a known answer, and widths of the library."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import t, ttest_1samp
 
-from fslbook.beyond import figures, reproductions, runs
+from fslbook.beyond import reproductions, runs
 from fslbook.beyond.reproductions import KINDS, TARGET
 from fslcore import stats
 
@@ -138,16 +137,6 @@ def test_training_widths_are_students():
     runs = stats.new_run_interval(accuracies, confidence_level=0.9)
     assert found.prediction == pytest.approx(runs.prediction_half_width)
     assert reproductions.training_widths(means[:1]) is None
-
-
-def test_a_strip_draws_both_sides_where_neither_is_the_original():
-    rows = [(TARGET, -1.0, "A"), (TWO, 2.0, "A and B"), (TWO, 3.0, "A and B")]
-    table = pd.DataFrame(rows, columns=["kind", "difference", "group"])
-    (ax,) = figures.gap_strip(table, KINDS, -1.5).axes
-    drawn = [sorted(line.get_xdata()) for line in ax.lines if line.get_linestyle() == "None"]
-    assert drawn == [[-1.0], [-3.0, -2.0, 2.0, 3.0]]
-    assert [text.get_text() for text in ax.get_yticklabels()] == [TARGET, TWO]
-    plt.close(ax.figure)
 
 
 def test_a_sentence_of_trainings_has_the_intervals_that_it_names():

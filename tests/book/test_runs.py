@@ -564,13 +564,3 @@ def test_printed_pairs_are_all_pairs_with_the_better_first():
         spread_of_both = math.hypot(pair.survives, pair.survives)
         low, high = scipy.stats.norm.interval(0.9, loc=0, scale=spread_of_both)
         assert (low, high) == pytest.approx((-pair.difference, pair.difference))
-
-
-def test_a_pair_is_drawn_for_these_runs_and_new_ones():
-    intervals = {
-        kind: stats.Interval(mean, 1.0, 0.95, 100, "these images")
-        for mean, kind in enumerate(["fixed", "runs", "paired", "images"])
-    }
-    rows = stored.pair_rows(pd.DataFrame([{"a": "A", "b": "B", **intervals}]))
-    assert rows["mean"].tolist() == [0, 1, 2, 3] and set(rows["row"]) == {"A − B"}
-    assert rows["series"].tolist() == ["these runs", "new runs", "same starts", "new images"]

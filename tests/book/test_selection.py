@@ -316,3 +316,10 @@ def test_where_no_bootstrap_holds_all_classes_the_others_stay(monkeypatch):
     )
     assert table["bootstrap"].isna().all()
     assert table[["hold-out", TUNED, EVEN, "oracle"]].notna().all(axis=None)
+
+
+def test_the_best_of_equal_runs_gains_on_one_half_what_it_loses_on_the_other():
+    """0.9 where it was chosen and 0.5 where it was not; the average run has no luck."""
+    counts, sums = np.full(2, 10), np.array([[9.0, 5], [5, 9], [7, 7]])
+    luck = trained._mean_luck(sums, counts, np.arange(2), 20, np.random.default_rng(0))
+    assert luck == pytest.approx(0.4)

@@ -143,6 +143,12 @@ def test_differences_of_many_methods_are_those_of_each():
     assert np.ptp(differences[:, 1]) > 1
 
 
+def test_the_tolerance_for_rounding_is_that_of_a_methods_own_column():
+    first = np.array([[1e6, 3e-10], [2e6, 1e-10]])
+    second = np.array([[1e6, 1e-10], [1e6, 3e-10]])
+    assert stats.paired_differences(first, second).tolist() == (first - second).tolist()
+
+
 @pytest.mark.parametrize("interval", [stats.closed_task_interval, stats.open_task_interval])
 @given(accuracies, st.floats(-50, 50).map(lambda v: round(v, 3)), st.floats(0.1, 100), st.randoms())
 def test_shift_scale_and_order(interval, x, shift, scale, random):

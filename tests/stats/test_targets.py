@@ -1,7 +1,7 @@
 """The three intervals: against enumeration, against re-evaluation, and by simulation."""
 
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from fslcore.stats import (
     closed_task_interval,
     image_intervals,
     jackknife_influence,
+    new_run_intervals,
     plan_sample_size,
     three_intervals,
 )
@@ -547,3 +548,25 @@ def test_tasks_that_are_not_kept_apart_are_refused():
                 groups=given_groups,
                 group_disjoint=True,
             )
+
+
+def test_variances_of_runs_images_and_classes_add_up():
+    """A query counts for itself, whatever its support, and runs are better on all images by the same amount."""
+    labels = np.arange(3).repeat(4)
+    pairs = [list(permutations(np.flatnonzero(labels == c).tolist(), 2)) for c in range(3)]
+    tasks = [task for c, d in combinations(range(3), 2) for task in product(pairs[c], pairs[d])]
+    support, query = np.tile(tasks, (20, 1, 1)).swapaxes(0, 2).swapaxes(1, 2)
+    ease = np.random.default_rng(8).uniform(0, 4, 12) + np.array([70.0, 73, 79])[labels]
+    runs = np.array([-2.0, 0.0, 1.0, 3.0])
+    values = ease[query] + runs[:, None, None]
+    found = new_run_intervals(values, support, query, labels)
+    influence = jackknife_influence(ease[query].mean(axis=1), np.hstack([support, query]), labels)
+    by_class = ease.reshape(3, 4)
+    of_images = by_class.var(axis=1, ddof=1).sum() / 4 / 9
+    of_classes = by_class.mean(axis=1).var(ddof=1) / 3
+    variances = influence.intervals()
+    assert variances.image_variance == pytest.approx(of_images, rel=0.1)
+    assert variances.class_variance == pytest.approx(of_classes, rel=0.1)
+    for interval, variance in ((found.images, of_images), (found.classes, of_classes)):
+        error = np.sqrt(variance + runs.var(ddof=1) / 4)
+        assert interval.interval.standard_error == pytest.approx(error, rel=0.02)

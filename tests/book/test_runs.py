@@ -5,6 +5,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -66,10 +67,8 @@ def test_with_runs_alone_it_is_students_interval_of_their_means():
     )
 
 
-@pytest.mark.parametrize("runs", [3, 5, 10])
-@pytest.mark.parametrize(
-    "run, task, cell", [(1, 0.1, 1), (0.3, 4, 1), (0.6, 6, 6), (0.0, 3, 9), (0.5, 5, 0.1)]
-)
+@pytest.mark.parametrize("runs", [3, 10])
+@pytest.mark.parametrize("run, task, cell", [(1, 0.1, 1), (0.6, 6, 6), (0.0, 3, 9)])
 def test_new_runs_are_covered(runs, run, task, cell):
     rng, tasks = np.random.default_rng([runs, int(10 * task)]), 60
     results = [
@@ -302,8 +301,7 @@ def test_chance_better_is_covered_without_normal_runs(shift):
         assert np.mean([chance.low <= truth <= chance.high for chance in chances]) >= 0.93, runs
 
 
-@pytest.mark.parametrize("first, second", [(5, 5), (5, 20), (12, 12)])
-@pytest.mark.parametrize("share", [0.6, 1.0])
+@pytest.mark.parametrize("first, second, share", [(5, 20, 0.6), (12, 12, 1.0)])
 def test_chance_better_is_covered_where_runs_are_of_two_kinds_or_of_one(first, second, share):
     """Runs of the worse kind are below all others; of one kind, the interval is shorter than for so few pairs."""
     rng = np.random.default_rng(first)
@@ -490,9 +488,17 @@ def test_records_of_other_tasks_are_refused(monkeypatch):
     stored._tasks.cache_clear()
 
 
+@pytest.fixture(scope="module")
+def drawn_once():
+    """To draw the images that the first steps read takes seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(datasets, "load", cache(datasets.load))
+        yield
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["baseline", "protonet", "anil", "maml", "boil", "dn4", "unisiam"])
-def test_the_code_trains_as_it_did(script, shipped, name):
+@pytest.mark.parametrize("name", ["baseline", "protonet", "anil", "maml", "unisiam"])
+def test_the_code_trains_as_it_did(script, shipped, drawn_once, name):
     noted = shipped[shipped["learner"] == name]["provenance"].iloc[0]["first_losses"]
     assert script.first_losses(script.started(name)) == pytest.approx(noted, rel=0.01)
 

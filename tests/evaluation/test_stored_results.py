@@ -2,8 +2,8 @@
 some comes out again.
 
 The inputs of every file are compared by their digests: images, weights, learner and tasks. Its
-answers are made again for one data set of each kind of file, since the other data sets go through
-the same code. Which data set and which part changes by the day; ``FSLCORE_PART`` gives the number
+answers are made again for one data set and number of shots of each kind of file, since the others go
+through the same code. Which of them and which part changes by the day; ``FSLCORE_PART`` gives the number
 that a failure names, to see it again. Where machine, threads and PyTorch are those that made a
 file, its part must be exactly equal. Elsewhere sums round differently, and after steps of gradient descent some
 answers fall the other
@@ -13,6 +13,7 @@ way: then few may differ, so few that hardly another task of the file would pass
 import datetime
 import functools
 import os
+import re
 
 import numpy as np
 import pandas as pd
@@ -92,8 +93,9 @@ def chosen(correct: np.ndarray, seed: int) -> tuple[np.ndarray, float]:
 
 
 def due(part: str, names: list[str]) -> set[str]:
-    """Of these files, those whose answers are made again today: of each kind those of one data set."""
-    kinds = pd.Series(names).groupby([name.partition(".")[2] for name in names])
+    """Of these files, those whose answers are made again today: of each kind one."""
+    kinds = [re.sub(r"\.\d+-shot$", "", name.partition(".")[2]) for name in names]
+    kinds = pd.Series(names).groupby(kinds)
     first = [*PARTS].index(part)
     return {
         of_kind[(PART + number) % len(of_kind)]

@@ -42,11 +42,3 @@ def test_supports(change, expected):
     tree()
     change()
     judge(assess, expected)
-
-
-@pytest.mark.slow
-def test_a_page_inside_the_support():
-    tree(root=".")
-    judge(
-        lambda: assess(data=".", output="disk/out.html"), lambda _: Path("disk/out.html").is_file()
-    )

@@ -33,7 +33,6 @@ def everything(wide):
     return results
 
 
-@pytest.mark.slow
 @given(
     methods=st.integers(2, 6),
     tasks=st.sampled_from([2, 3, 5, 20, 100]),
@@ -42,7 +41,7 @@ def everything(wide):
     spread=st.sampled_from([0, 1, 10]),
     decimals=st.sampled_from([None, 2]),
 )
-@settings(max_examples=60)
+@settings(max_examples=12)
 def test_means_differences_and_p_values_are_those_of_scipy(**options):
     wide = frame(**options)
     results = proposed.from_frame(wide, "r.csv")

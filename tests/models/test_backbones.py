@@ -70,9 +70,7 @@ def test_missing_weights_say_which_file_and_from_where(name, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name, dim, other_name", [("clip-b32", 512, "clip"), ("dinov2", 768, "dinov2-reg")]
-)
+@pytest.mark.parametrize("name, dim, other_name", [("clip-b32", 512, "clip")])
 def test_vision_transformers_load_from_a_local_file_and_from_that_of_no_other(
     name, dim, other_name, tmp_path
 ):

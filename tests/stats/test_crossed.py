@@ -212,12 +212,12 @@ def test_a_class_that_is_one_group_leaves_new_items_unknown():
     assert math.isfinite(study.supports.half_width)
 
 
-STUDIES = 100
+STUDIES = 60
 
 
 @pytest.fixture(scope="module")
 def shares():
-    """By design and interval, in percent, of 100 studies each."""
+    """By design and interval, in percent, of as many studies each."""
     studies = [
         crossed.summary(crossed.simulated(design, STUDIES, seed=1000 + k))
         for k, design in enumerate(crossed.DESIGNS)

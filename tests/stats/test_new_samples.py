@@ -10,7 +10,7 @@ from fslcore.stats.planning import new_sample_sizes, powers
 LEVEL, MOST = 0.95, 10**6
 
 
-@pytest.mark.parametrize("first", [3, 5, 10, 100])
+@pytest.mark.parametrize("first", [3, 100])
 def test_the_mean_power_over_first_samples_is_the_wanted_one(first):
     effect, df = 0.4, first - 1
     deviation = np.sqrt(stats.chi2.ppf((np.arange(1_000) + 0.5) / 1_000, df) / df)
@@ -72,7 +72,7 @@ def share(truth):
     return 100 * truth.mean(), 100 * np.sqrt(truth.mean() * (1 - truth.mean()) / len(truth))
 
 
-@pytest.mark.parametrize("first", [10, 100])
+@pytest.mark.parametrize("first", [10])
 def test_new_units_alone_keep_the_level_and_all_units_together_do_not(first):
     """Equal methods: a new sample finds a difference in 5.0 % of cases, whatever the first one showed.
 
@@ -94,20 +94,6 @@ def test_new_units_alone_keep_the_level_and_all_units_together_do_not(first):
         rate, error = share(~is_open | second)
         assert rate - 4 * error > 5
         assert rate == pytest.approx(9.7, abs=2.5)
-
-
-@pytest.mark.slow
-def test_ten_rounds_of_new_units_find_differences_of_equal_methods():
-    """A rule that keeps the level finds them in 5 % of 1,000 studies, with a Monte-Carlo error of 0.7 points."""
-    studies = Samples(1_000, 0)
-    studies.grow(np.full(1_000, 10))
-    for _ in range(10):
-        sizes = studies.new_sizes()
-        before = studies.n.copy(), studies.mean.copy(), studies.squares.copy()
-        studies.grow(np.maximum(sizes, 2))
-        for values, old in zip((studies.n, studies.mean, studies.squares), before):
-            values[sizes == 0] = old[sizes == 0]
-    assert share(studies.p < 1 - LEVEL)[0] > 15
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from fslcore import stats
 from fslcore.stats import rare
 from fslcore.stats.across_datasets import interval_over_datasets
 
-EXPECTED = [0.5, 1, 1.5, 2, 3, 3.5, 4, 5, 6, 8, 10, 15, 20, 30, 50]  # units that differ
+EXPECTED = [0.5, 1, 2, 3.5, 5, 10, 30]  # units that differ
 
 
 def with_counts(units, higher, lower, size):
@@ -44,8 +44,8 @@ def shares(units, size, expected, higher):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("units", [100, 600, 3000])
-@pytest.mark.parametrize("size", [0.05, 0.2, 1.0])
+@pytest.mark.parametrize("units", [100, 3000])
+@pytest.mark.parametrize("size", [0.05, 1.0])
 def test_differences_of_one_sign_are_held_and_seldom_concluded_away(units, size):
     """Student's interval held 84 to 94 % of them, and 15 % were called smaller than they are."""
     for expected in EXPECTED:
@@ -55,8 +55,7 @@ def test_differences_of_one_sign_are_held_and_seldom_concluded_away(units, size)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("higher", [0.5, 0.8])
-@pytest.mark.parametrize("size", [0.2, 1.0])
+@pytest.mark.parametrize("higher, size", [(0.5, 1.0), (0.8, 0.2)])
 def test_differences_of_both_signs_too(size, higher):
     for expected in (0.5, 1, 2, 3, 4, 6):
         holds, equivalent = shares(300, size, expected, higher)
@@ -71,7 +70,7 @@ def test_three_expected_differences_are_held():
 
 @pytest.mark.parametrize(
     "units, size, most",
-    [(units, size, 11) for units in (100, 600, 3000) for size in (1e-6, 0.01, 0.1, 0.2, 1.0)]
+    [(units, size, 11) for units in (100, 3000) for size in (1e-6, 0.1, 1.0)]
     + [(600, 0.2, 200), (3000, 0.2, 60), (100, 0.5, 33), (3000, 1.0, 60)],
 )
 def test_each_further_differing_unit_moves_the_far_end_on(units, size, most):

@@ -25,8 +25,8 @@ def correlated(k, rho):
     return np.full((k, k), rho) + (1 - rho) * np.eye(k)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 8, 15, 40])
-@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("k", [1, 2, 8, 40])
+@pytest.mark.parametrize("rho", [0.0, 0.9])
 @pytest.mark.parametrize("df", [20, 599])
 def test_the_factor_is_that_of_a_multivariate_t_distribution(k, rho, df):
     factor = simultaneous.factor(simultaneous.reach_of(correlated(k, rho)), k, df, LEVEL)
@@ -57,7 +57,7 @@ def test_p_values_and_factor_are_those_of_scipy_s_dunnett_test():
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_intervals_lie_between_one_comparison_s_and_bonferroni_s(seed):
     rng = np.random.default_rng(seed)
     k, tasks = int(rng.integers(2, 30)), int(rng.integers(3, 200))

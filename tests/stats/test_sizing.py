@@ -93,8 +93,7 @@ def test_the_interval_is_that_of_an_analysis_of_variance():
     assert (p.low, p.high) == pytest.approx(ends)
 
 
-@pytest.mark.parametrize("tasks", [6, 25, 100])
-@pytest.mark.parametrize("deviation", [0.2, 0.5])
+@pytest.mark.parametrize("tasks, deviation", [(6, 0.5), (100, 0.2)])
 def test_the_interval_covers_for_few_tasks(tasks, deviation):
     """A normal interval, which the pilot once had, covers 84 to 93 % here and misses on one side."""
     truth = np.sqrt(3 * 0.5 / deviation**2)  # α is the square of the deviation, β/S 1/2
@@ -105,7 +104,7 @@ def test_the_interval_covers_for_few_tasks(tasks, deviation):
     assert below <= 0.05 and above <= 0.05 and 1 - below - above >= 0.93
 
 
-@pytest.mark.parametrize("images", [200, 400])
+@pytest.mark.parametrize("images", [200])
 def test_closed_pilots_cover_with_the_number_of_their_images(images):
     """Without it the lower end is too high: the images that tasks have in common lower α."""
     truth = gaussians.gaussian_moments(5, 2.0).model(5).optimum

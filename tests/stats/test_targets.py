@@ -136,7 +136,7 @@ def test_groups_of_one_image_or_one_class_change_nothing(run):
 @pytest.mark.slow
 @pytest.mark.parametrize("new", ["images", "classes"])
 def test_variance_is_that_of_repeated_test_sets(new):
-    sets = {"images": (2, 30), "classes": (60, 1)}[new]
+    sets = {"images": (2, 20), "classes": (40, 1)}[new]
     replicates = coverage.replicates(worlds.Regime(10, 20, 5, 0.5), new, *sets, seed=7)
     shares = coverage.summary(replicates).set_index(["target", "interval"])["share"]
     assert 88 <= shares[f"new {new}", new] <= 99

@@ -26,8 +26,8 @@ def correlated(methods, rho):
     return np.full((methods, methods), rho) + (1 - rho) * np.eye(methods)
 
 
-@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
-@pytest.mark.parametrize("df", [3, 29, np.inf])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+@pytest.mark.parametrize("df", [3, np.inf])
 def test_one_method_has_student_s_interval(level, df):
     winner = stats.winner_interval([70.0], [[4.0]], df, level)
     half = stats.Interval(
@@ -105,7 +105,7 @@ def test_ties_of_equal_tasks_in_another_order():
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_neither_the_order_of_the_methods_nor_the_unit_counts(seed):
     rng = np.random.default_rng(seed)
     x, order = rng.normal(50, 3, (6, 120)) + rng.normal(0, 3, 120), rng.permutation(6)
@@ -195,8 +195,9 @@ def rare_failures(rng, methods):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("methods", [2, 5])
-@pytest.mark.parametrize("world", [skewed, few_answers, nearly_equal, rare_failures])
+@pytest.mark.parametrize(
+    "world, methods", [(skewed, 5), (few_answers, 2), (nearly_equal, 2), (rare_failures, 5)]
+)
 def test_it_holds_the_truth_of_equal_methods(world, methods):
     """600 choices each; of those where means tie too."""
     rng = np.random.default_rng(12)

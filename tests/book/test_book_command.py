@@ -112,7 +112,7 @@ assess '' => folder must be a path, got ''
 assess {t} --backbone dinno -o {t}/a.html => did you mean 'dino'?
 train protnet => learner must be one of 24 names, got 'protnet'; did you mean 'protonet'?
 train protonet --dataset coloured/hebrw => dataset must be one of
-run sizing => notebook must be one of 29 names, got 'sizing'; did you mean 'sizing-tasks'?
+run sizing => names, got 'sizing'; did you mean 'sizing-tasks'?
 run sizing-tasks -p shots => argument -p/--parameter: expected 2 arguments
 run sizing-tasks -p shots=1 => -p must be in two words, -p shots 1, got shots=1
 run -p datasets='[a, b]' sizing-tasks => two words, -p datasets '[a, b]', got datasets=[a, b]

@@ -1,11 +1,9 @@
-"""The recipes of CONTRIBUTING.md name every file: each is followed in a copy of the tree, whose tests are green."""
+"""The recipes of CONTRIBUTING.md name every file: all are followed in a copy of the tree, whose tests are green."""
 
 import pytest
-from recipes import Recipe
+from recipes import Copy, Recipe
 
 from tests.checkout import ROOT
-
-pytestmark = pytest.mark.slow
 
 MEDIAN = '''"""Nearest median of a class."""
 
@@ -61,8 +59,8 @@ FOR_EVERY_LEARNER = """tests/learners/test_every_learner.py tests/evaluation/tes
     tests/evaluation/test_shards.py tests/models/test_devices.py tests/book/estimation/test_informed.py""".split()
 
 
-def test_a_learner_of_the_library(tmp_path):
-    recipe = Recipe("A learner of the library", tmp_path / "copy", "median")
+def a_learner_of_the_library(copy):
+    recipe = Recipe("A learner of the library", copy, "median")
     recipe.write("fslcore/learners/NAME.py", MEDIAN.format(library="..", common="."))
     package = "fslcore/learners/__init__.py"
     recipe.insert(package, "from .own import", "from .median import NearestMedian\n")
@@ -78,34 +76,35 @@ def test_a_learner_of_the_library(tmp_path):
     recipe.insert(tests, "    ProtoNet,\n    SimpleShot,", "    NearestMedian,\n")
     recipe.append(tests, LOOP)
     recipe.insert("tests/cli/test_catalogue.py", '"ncc", "protonet"', '"median", ')
-    recipe.run("tests/repo/test_versions.py")
     names = ("tests/cli/test_catalogue.py", "tests/cli/test_cli.py", "tests/repo/test_versions.py")
-    which = "median or list or test_catalogue or test_versions"
-    recipe.test(*FOR_EVERY_LEARNER, tests, *names, "-k", which)
+    recipe.test(
+        *FOR_EVERY_LEARNER, tests, *names, named="median or list or test_catalogue or test_versions"
+    )
     assert "median" in recipe.run("-m", "fslcore", "list", "learners")
-    recipe.lint()
-    recipe.check_files()
+    return recipe
 
 
-def test_a_learner_of_the_chapters(tmp_path):
-    recipe = Recipe("A learner of the chapters", tmp_path / "copy", "median")
+def a_learner_of_the_chapters(copy):
+    recipe = Recipe("A learner of the chapters", copy, "midpoint")
     text = MEDIAN.format(library="fslcore.", common="fslcore.learners.")
-    recipe.write("book/fslbook/learners/NAME.py", text)
+    recipe.write("book/fslbook/learners/NAME.py", _as_midpoint(text))
     package = "book/fslbook/learners/__init__.py"
-    recipe.insert(package, "from .mtl import", "from .median import NearestMedian\n")
-    recipe.insert(package, '    "OnMaps",', '    "NearestMedian",\n')
-    entry = '    "median": LearnerEntry("median", "fslbook.learners:NearestMedian"),\n'
+    recipe.insert(package, "from .mtl import", "from .midpoint import Midpoint\n")
+    recipe.insert(package, '    "OnMaps",', '    "Midpoint",\n')
+    entry = '    "midpoint": LearnerEntry("midpoint", "fslbook.learners:Midpoint"),\n'
     recipe.insert("book/fslbook/catalogue.py", '    "mtl": LearnerEntry(', entry)
-    recipe.insert("fslcore/cli/app.py", '    "mtl": "MTL",', '    "median": "NearestMedian",\n')
-    tests = "tests/book/learners/test_NAME.py"
-    recipe.write(tests, LINES_OF_TESTS + LOOP)
-    recipe.run("tests/repo/test_versions.py")
-    own = "tests/book/learners/test_median.py"
+    recipe.insert("fslcore/cli/app.py", '    "mtl": "MTL",', '    "midpoint": "Midpoint",\n')
+    own = "tests/book/learners/test_NAME.py"
+    recipe.write(own, _as_midpoint(LINES_OF_TESTS + LOOP))
+    assert "midpoint" in recipe.run("-m", "fslbook", "list", "learners")
     names = ("tests/cli/test_catalogue.py", "tests/cli/test_both_commands.py")
-    which = "median or test_catalogue or test_both_commands or test_versions"
-    recipe.test(*FOR_EVERY_LEARNER, own, *names, "tests/repo/test_versions.py", "-k", which)
-    assert "median" in recipe.run("-m", "fslbook", "list", "learners")
-    recipe.check_files()
+    which = "midpoint or test_catalogue or test_both_commands or test_versions"
+    recipe.test(*FOR_EVERY_LEARNER, own, *names, "tests/repo/test_versions.py", named=which)
+    return recipe
+
+
+def _as_midpoint(text):
+    return text.replace("NearestMedian", "Midpoint").replace('"median"', '"midpoint"')
 
 
 CHAPTER = """---
@@ -188,8 +187,8 @@ RERUNS = """median-task:
 """
 
 
-def test_a_chapter(tmp_path):
-    recipe = Recipe("A chapter", tmp_path / "copy", "median-task")
+def a_chapter(copy):
+    recipe = Recipe("A chapter", copy, "median-task")
     recipe.write("notebooks/NAME.md", CHAPTER.replace("NAME", "median-task"))
     for profile in ("quick", "large"):
         recipe.append(f"profiles/{profile}.yml", "median-task:\n  tasks: 60\n")
@@ -198,52 +197,53 @@ def test_a_chapter(tmp_path):
     printed = recipe.run("-m", "fslbook", "run", "median-task", "-p", "tasks", "50", "--quiet")
     assert printed.strip().endswith("median-task.ipynb")
     tests = ("tests/book/test_notebooks.py", "tests/book/test_plain_notebooks.py")
-    recipe.test(*tests, "tests/repo/test_rerun.py", "-k", "median or profiles or test_rerun")
-    recipe.lint()
-    recipe.check_files()
+    recipe.test(*tests, "tests/repo/test_rerun.py", named="median or profiles or test_rerun")
+    return recipe
 
 
 CITE = '''
 
-def cite(options: argparse.Namespace) -> None:
+def {name}(options: argparse.Namespace) -> None:
     """Show how to cite the library.
 
-    {program} cite
+    {program} {name}
     """
     print("The fslcore authors")
 '''
 TEST_OF_CITE = """
 
-def test_cite(capsys):
-    assert {program}.main(["cite"]) == 0
+def test_{name}(capsys):
+    assert {program}.main(["{name}"]) == 0
     assert capsys.readouterr().out == "The fslcore authors\\n"
 """
 
 
-def test_a_command_of_the_library(tmp_path):
-    recipe = Recipe("A command of the library", tmp_path / "copy", "cite")
-    recipe.append("fslcore/cli/commands.py", CITE.format(program="fslcore"))
+def a_command_of_the_library(copy):
+    recipe = Recipe("A command of the library", copy, "cite")
+    recipe.append("fslcore/cli/commands.py", CITE.format(program="fslcore", name="cite"))
     line = '    add = command("fetch"'
     recipe.insert("fslcore/cli/app.py", line, '    command("cite", commands.cite)\n')
     recipe.insert("book/fslbook/cli.py", '    "compare",\n', '    "cite",\n')
-    recipe.append("tests/cli/test_cli.py", TEST_OF_CITE.format(program="app"))
+    recipe.append("tests/cli/test_cli.py", TEST_OF_CITE.format(program="app", name="cite"))
     assert recipe.run("-m", "fslcore", "cite") == "The fslcore authors\n"
     tests = ("tests/cli/test_both_commands.py", "tests/cli/test_cli.py")
-    recipe.test(*tests, "-k", "cite or command or list")
-    recipe.check_files()
+    recipe.test(*tests, named="cite or command or list")
+    return recipe
 
 
-def test_a_command_of_the_book(tmp_path):
-    recipe = Recipe("A command of the book", tmp_path / "copy", "cite")
-    recipe.append("book/fslbook/cli.py", CITE.format(program="fslbook"))
+def a_command_of_the_book(copy):
+    recipe = Recipe("A command of the book", copy, "authors")
+    recipe.append("book/fslbook/cli.py", CITE.format(program="fslbook", name="authors"))
     line = '    add = command("plan", plan)'
-    recipe.insert("book/fslbook/cli.py", line, '    command("cite", cite)\n')
-    recipe.insert("fslcore/cli/app.py", '    "jupyter",\n', '    "cite",\n')
-    recipe.append("tests/book/test_book_command.py", TEST_OF_CITE.format(program="cli"))
-    assert recipe.run("-m", "fslbook", "cite") == "The fslcore authors\n"
+    recipe.insert("book/fslbook/cli.py", line, '    command("authors", authors)\n')
+    recipe.insert("fslcore/cli/app.py", '    "jupyter",\n', '    "authors",\n')
+    recipe.append(
+        "tests/book/test_book_command.py", TEST_OF_CITE.format(program="cli", name="authors")
+    )
+    assert recipe.run("-m", "fslbook", "authors") == "The fslcore authors\n"
     tests = ("tests/cli/test_both_commands.py", "tests/book/test_book_command.py")
-    recipe.test(*tests)
-    recipe.check_files()
+    recipe.test(*tests, named="test_book_command")
+    return recipe
 
 
 DIGITS = """\"\"\"Build the `NAME` set: the digits that scikit-learn ships.
@@ -299,11 +299,11 @@ CARD = """# {title}
 """
 
 
-def test_a_data_set_that_ships(tmp_path):
-    recipe = Recipe("A data set that ships", tmp_path / "copy", "digits")
-    recipe.link_entries("data")
+def a_data_set_that_ships(copy):
+    recipe = Recipe("A data set that ships", copy, "digits")
+    copy.link_entries("data")
     recipe.write("data/NAME/build.py", DIGITS.replace("NAME", "digits"))
-    folder = recipe.folder / "data" / "digits"
+    folder = copy.folder / "data" / "digits"
     (folder / "card.tmpl").write_text(CARD, "utf-8")
     contents = []
     for _ in range(2):
@@ -311,13 +311,12 @@ def test_a_data_set_that_ships(tmp_path):
         contents.append([path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()])
     assert contents[0] == contents[1] and len(contents[0]) == 5
     assert "digits" in recipe.run("-m", "fslcore", "list", "datasets")
-    recipe.test("tests/datasets/test_bank_and_datasets.py", "-k", "digits")
+    recipe.test("tests/datasets/test_bank_and_datasets.py", named="digits")
     command = ["evaluate", "digits", "glyph-conv", "--learners", "ncc", "--samplings", "closed"]
-    output = ["--tasks", "10", "-o", str(tmp_path / "digits.csv")]
+    output = ["--tasks", "10", "-o", str(copy.folder.parent / "digits.csv")]
     assert "mean accuracy" in recipe.run("-m", "fslcore", *command, *output)
-    recipe.lint()
-    recipe.check_files()
     assert not (ROOT / "data" / "digits").exists()
+    return recipe
 
 
 MEDIANS = '''"""Interval for the median, from order statistics."""
@@ -389,8 +388,8 @@ def test_the_interval_of_a_median_holds_it():
 """
 
 
-def test_a_statistic(tmp_path):
-    recipe = Recipe("A statistic", tmp_path / "copy", "medians")
+def a_statistic(copy):
+    recipe = Recipe("A statistic", copy, "medians")
     recipe.write("fslcore/stats/NAME.py", MEDIANS)
     package = "fslcore/stats/__init__.py"
     recipe.insert(package, "from .pilot import", "from .medians import median_interval\n")
@@ -404,10 +403,8 @@ def test_a_statistic(tmp_path):
     line = '        "median_interval": dict(scores=A),\n'
     recipe.insert("tests/misuse/test_arguments.py", values, line)
     tests += ["tests/misuse/test_arguments.py", "fslcore/stats/medians.py"]
-    recipe.test(*tests, "-k", "median")
-    recipe.run("-m", "mypy", "--strict", "fslcore/stats/medians.py")
-    recipe.lint()
-    recipe.check_files()
+    recipe.test(*tests, named="median")
+    return recipe
 
 
 FOLDS_OF_DATASETS = """def analyse_datasets_and_folds(place: Place) -> list[Sample]:
@@ -439,8 +436,8 @@ def test_folds_of_several_data_sets_are_averaged():
 """
 
 
-def test_a_design_of_results(tmp_path):
-    recipe = Recipe("A design of results", tmp_path / "copy", "folds")
+def a_design_of_results(copy):
+    recipe = Recipe("A design of results", copy, "folds")
     member = '    DATASETS_AND_FOLDS = "data sets and folds"\n'
     recipe.insert("fslcore/report/model.py", '    PRINTED = "printed means"', member)
     place = '    if seeded and seeded[0] == "fold":'
@@ -461,6 +458,27 @@ def test_a_design_of_results(tmp_path):
     recipe.append("tests/report/test_shapes.py", AGAINST_SCIPY)
     recipe.run("tests/site/test_labs_report.py")
     tests = ["tests/report/test_every_shape.py", "tests/report/test_shapes.py"]
-    recipe.test(*tests, "-k", "folds or schema")
-    recipe.run("-m", "mypy", "--strict", designs, analysis)
-    recipe.check_files()
+    recipe.test(*tests, named="folds or schema")
+    return recipe
+
+
+RECIPES = (
+    a_learner_of_the_library,
+    a_learner_of_the_chapters,
+    a_chapter,
+    a_command_of_the_library,
+    a_command_of_the_book,
+    a_data_set_that_ships,
+    a_statistic,
+    a_design_of_results,
+)
+
+
+@pytest.mark.slow
+def test_a_tree_in_which_all_recipes_were_followed_is_green(tmp_path):
+    copy = Copy(tmp_path / "copy")
+    recipes = [follow(copy) for follow in RECIPES]
+    copy.run("tests/repo/test_versions.py")  # both recipes for learners end with it
+    copy.check()
+    differences = [recipe.differences() for recipe in recipes]
+    assert not any(differences), differences

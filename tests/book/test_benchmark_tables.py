@@ -9,7 +9,7 @@ from refusal import refuses
 from scipy import stats as scipy_stats
 
 from fslbook import published, released
-from fslbook.oops import benchmark, figures, gaussians
+from fslbook.oops import benchmark, gaussians
 from fslcore.tasks import sample_closed
 
 REAL = Path(__file__).parents[3] / "shared" / "oops-benchmark"
@@ -44,22 +44,6 @@ def test_live_table_2_has_students_quantile_for_open_tasks_and_the_normal_one_fo
     assert half["open"] > 1.005 * half["closed"] and (table["n_tasks"] == 144).all()
 
 
-def test_counts_of_tasks_name_all_backbones(hundred_images):
-    sizes = {
-        ("b", "ft", "open"): 20,
-        ("b", "ft", "closed"): 6,
-        ("c", "ft", "open"): 70,
-        ("c", "ft", "closed"): 6,
-    }
-    table = benchmark.intervals(
-        results_of({("d", *key): np.arange(size) for key, size in sizes.items()})
-    )
-    assert benchmark.task_counts(table).loc[("d", 100)].to_dict() == {
-        ("closed", "FT"): "6",
-        ("open", "FT"): "20 to 70",
-    }
-
-
 def test_table_2_has_the_papers_width_ratios_and_gaps():
     ratio = benchmark.width_ratios(published.table(2))["ratio"]
     assert (
@@ -69,25 +53,6 @@ def test_table_2_has_the_papers_width_ratios_and_gaps():
     )
     gaps = benchmark.mean_gaps(published.table(2))
     assert gaps["intervals apart"].sum() == 13 and gaps["settings"].sum() == 36
-
-
-def test_printed_tables_keep_their_layout_and_counts():
-    methods = [("clip", "ncc"), ("clip", "ft"), ("dino", "ncc"), ("dino", "ft")]
-    grid = benchmark.grid_table(benchmark.printed_pairs(1), "dtd", "traffic-signs", methods)
-    assert grid.loc["clip NCC", "dino FT"] == "− 0 +"  # the inversion
-    assert (np.diag(grid) == "").all()
-    assert len(figures.verdict_tiles({"printed": grid}).axes[0].texts) == 36
-    third = benchmark.printed_pairs(3)
-    table = benchmark.finetuning_table(third)
-    assert table.shape == (18, 6) and table.loc[("dino FT", "omniglot"), "clip LR"] == "+ +"
-    assert benchmark.finetuning_verdicts(third).tolist() == [36, 4, 18, 14]
-    table = benchmark.difference_table(published.table(4))
-    assert table.shape == (27, 4) and list(table)[-1] == "dinov2 NCC"
-    assert table.loc[("aircraft", 1), "clip LR"] == "9.241 ± 4.274\u00a0*"
-    assert table.loc[("aircraft", 10), "clip LR"].strip() == "−0.816 ± 5.803"
-    assert (
-        table.loc[("aircraft", 1), "dinov2 LR"] == "0.000 ± 1.161\u00a0\u2007†"
-    )  # illegible, and recomputed
 
 
 def test_pair_table_and_counts():
@@ -318,10 +283,6 @@ def test_figure_6_has_the_papers_counts_and_ours():
     assert (
         bars.query("shots == 5 and rule == 'paired, optimised Q'")["conclusive"].item()
         == counts["paired"][5, 5]
-    )
-    ax = figures.conclusive_bars(bars).axes[0]
-    assert len(ax.patches) == 10 and [t.get_text() for t in ax.get_yticklabels()] == list(
-        bars["rule"].unique()
     )
     table = benchmark.counts_table(counts, None)
     assert table.loc[("OOPS, printed", 5, 5)].tolist() == ["135", "—", "—", "97", "—", "—"]

@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from collections import Counter
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -323,28 +322,3 @@ def test_the_ledger_leads_to_the_table_of_the_papers_learners():
     text = ledger_page.render_ledger([], {"ten-learners": ("Ten learners", {section})}, {})
     assert f'href="ten-learners.html#{section}">Ten learners</a>.' in text
     assert "ten-learners" not in ledger_page.render_ledger([], {}, {})
-
-
-def test_the_page_defines_each_label_once_and_shows_every_status():
-    items = ledger_page.read_ledger(ROOT / "book" / "ledger.yml")
-    for number, item in enumerate(items):  # as `assemble` decides them from the run
-        item["claim_words"] = dict.fromkeys(item.get("claims", ()), "holds in part")
-        item["judged"] = dict.fromkeys(item.get("claims", ()), (2, 3))
-        item["status"] = list(ledger_page.STATUS)[number % len(ledger_page.STATUS)]
-    status = {item["id"]: provenance.Status(f"said of {item['id']}") for item in items}
-    status["oops-table-2"] = provenance.Status("yes", ("live on the paper's data",))
-    text = ledger_page.render_ledger(items, {}, status)
-    for label, meaning in published.LABELS.items():
-        assert text.count(f"\n**{label}**\n: {meaning}.\n") == 1
-    assert text.count("| said of ") == len(items) - 1
-    assert '<span class="how">live on the paper\'s data</span> | yes |' in text
-    for word, number in Counter(item["status"] for item in items).items():
-        assert re.search(rf"\| {re.escape(ledger_page.STATUS[word])} \|.* \| {number} \|\n", text)
-        assert text.count(f'status-{word}"') == number + 1
-    totals = next(line for line in text.splitlines() if line.startswith("| **All**"))
-    counts = dict(zip(published.LABELS, map(int, totals.split("|")[2:])))
-    assert (
-        counts["live on the paper's data"] == 1
-        and counts["printed only"] == 4
-        and counts["reported"] == 0
-    )

@@ -202,23 +202,3 @@ def test_where_an_error_rises_is_told_with_both_ends():
     (rise,) = estimates.rises(curve, "shots")  # means over both estimators, at the first and last
     assert all(name in rise for name in ("B", "5-fold", "hold-out"))
     assert re.findall(r"([\d.]+)\D* at (\d)", rise) == [("7.0", "1"), ("8.0", "2")]
-
-
-def test_rows_of_a_forest_hold_ours_and_the_printed_in_panels():
-    ours = pd.DataFrame(
-        {
-            "dataset": ["d"],
-            "method": ["A"],
-            "estimator": ["5-fold"],
-            "mae": [3.0],
-            "half_width": [1.0],
-        }
-    )
-    printed = ours.assign(mae=4.0)
-    by_method = estimates.rows(ours, printed)
-    assert by_method[["panel", "row", "series", "mean"]].to_numpy().tolist() == [
-        ["d", "A", "5-fold", 3.0],
-        ["d, as printed", "A", "5-fold", 4.0],
-    ]
-    by_estimator = estimates.rows(ours, row="estimator")
-    assert by_estimator[["panel", "row", "series"]].to_numpy().tolist() == [["d", "5-fold", "A"]]

@@ -243,13 +243,6 @@ def test_sums_that_leave_jobs_out_are_lower_bounds():
     assert "in all: 1.0 core-hours" in complete.lines()
 
 
-def test_few_measured_jobs_are_no_bound_worth_the_name():
-    jobs = [Job("chapter", "primer", 0.001), Job("chapter", "guide"), Job("chapter", "planning")]
-    lines = Plan("a profile", "a machine", jobs=tuple(jobs), images={}).lines()
-    assert "in all: not known; 1 of 3 jobs have a measured rate, of 0.001 core-hours" in lines
-    assert any(line.startswith("chapter") and line.endswith("not known") for line in lines)
-
-
 def test_a_profile_of_a_paper_says_what_is_to_be_trained_and_captioned(tmp_path, monkeypatch):
     monkeypatch.setenv("FSLCORE_DATA", str(tmp_path))
     planned = plan_profile(PROFILES / "fewstab.yml")

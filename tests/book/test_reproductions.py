@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t, ttest_1samp
 
-from fslbook.beyond import reproductions, runs
+from fslbook.beyond import reproductions
 from fslbook.beyond.reproductions import KINDS, TARGET
 from fslcore import stats
 
@@ -137,24 +137,6 @@ def test_training_widths_are_students():
     runs = stats.new_run_interval(accuracies, confidence_level=0.9)
     assert found.prediction == pytest.approx(runs.prediction_half_width)
     assert reproductions.training_widths(means[:1]) is None
-
-
-def test_a_sentence_of_trainings_has_the_intervals_that_it_names():
-    right = runs.answers("clipart", "protonet")
-    found = stats.new_run_intervals(
-        right, **runs.places("clipart", tasks=right.shape[1]), confidence_level=0.9
-    )
-    text = reproductions.run_sentence(found, "ProtoNet", "tasks")
-    assert text.startswith(f"ProtoNet: {right.mean():.1f} %, the mean of 5 trainings on 400 tasks")
-    for words, half in {
-        "for other trainings,": found.closed.interval.half_width,
-        "for other trainings and images,": found.images.interval.half_width,
-        "for other trainings and classes.": found.classes.interval.half_width,
-        "(these networks alone:": None,
-    }.items():
-        assert words in text
-        assert half is None or f"± {half:.1f} {words}" in text
-    assert f"within ± {found.closed.prediction_half_width:.1f}" in text and "90 % intervals" in text
 
 
 def test_the_largest_usual_difference_holds_its_share():

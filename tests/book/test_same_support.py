@@ -45,9 +45,6 @@ def test_a_replay_has_a_row_per_support_and_groups_of_its_items():
     assert replay.intervals("ncc", "lr").both.estimate == pytest.approx(
         (replay.scores["ncc"] - replay.scores["lr"]).mean()
     )
-    rows = crossed.in_rows(replays, "ncc", 0.9, pool=12, shots=3)
-    assert rows["row"].tolist() == [*crossed.SERIES.values()]
-    assert rows.set_index("row").loc["both", "width"] == intervals.both.half_width
     alone = stats.crossed_intervals(replay.scores["ncc"], replay.labels, pool=12, shots=3)
     table = crossed.sizes(alone, [4, 40], [180, 1800])
     assert (

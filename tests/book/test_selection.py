@@ -275,26 +275,6 @@ def test_exponents_of_pure_chance_are_found():
     assert (exponents["alone"] < 0.95).all()
 
 
-def test_findings_state_both_sides():
-    settings = world(lead=-6, dataset="d").replace({"method": {"m0": "C = 1", "m1": "C = 10"}})
-    tuned = {"Baseline": selection.picks(settings, [TUNED], default="C = 1")}
-    findings = selection.findings(selection.picks(world(spread=8)), tuned)
-    assert findings.loc["Resampling chooses better than hold-out", "printed"].startswith(
-        "9 of 9 better, 0 worse"
-    )
-    assert findings.loc["Estimators come up to the oracle", "here"].startswith(
-        "0 of 4 better, 4 worse"
-    )
-    assert findings.loc["Choosing beats the learner that is best on average", "here"].startswith(
-        "4 of 4 better"
-    )
-    printed, ours = findings.loc["Tuning the regularisation by 5-fold helps"]
-    assert printed.startswith("2 of 3 better, 1 worse; −0.9 to +2.8") and ours.startswith(
-        "1 of 1 better"
-    )
-    assert "Tuning MAML's steps by 5-fold helps" not in findings.index
-
-
 def test_the_luck_of_networks_is_that_of_equal_ones_at_least(monkeypatch):
     """Networks that guess alike gain by luck alone; where one knows all, nothing is luck."""
     rng = np.random.default_rng(1)

@@ -102,30 +102,6 @@ def test_printed_ablations_show_every_number(table, techniques):
     assert shown_table.loc[("CUB", "average"), techniques[2]] == "(14.72)"
 
 
-def test_the_printed_table_by_learner_shows_every_number_of_three_tables():
-    table = tables.printed_by_learner()
-    s8 = pd.read_csv(DATA / "published" / "fewstab_tableS8.csv", dtype=str)
-    cells = (
-        table[["S8, 1 shot", "S8, 5 shots"]].replace("—", np.nan).stack([0, 1], future_stack=True)
-    )
-    assert sorted(cells.dropna()) == sorted(s8["mean"] + " ± " + s8["half_width"])
-    assert table.loc[("CUB", "LEO"), ("S8, 1 shot", "BLIP")] == "31.06 ± 0.80"
-    for name in ("S5", "S6"):
-        printed = tables.printed_ablation(name)
-        for technique in table[name]:
-            assert table[name, technique].to_dict() == printed[technique].to_dict()
-    # What Table S5 prints besides is SC3, which Table S6 calls QC3.
-    assert tables.printed_ablation("S5")["SC3"].equals(tables.printed_ablation("S6")["QC3"])
-
-
-def test_averages_stand_above_the_printed_ones():
-    live = pd.DataFrame({"QC1": [interval(5, 1)], "QC2": [interval(-9, 2)]}, index=["x?c=1"])
-    table = tables.averages_beside_printed(live, "S6", ["QC1", "QC2"])
-    assert table.loc[("here", "x")].tolist() == ["5.0 ± 1.0", "−9.0 ± 2.0"]
-    assert table.loc["printed"].index.tolist() == ["miniImageNet", "tieredImageNet", "CUB"]
-    assert table.loc[("printed", "CUB")].tolist() == ["4.75", "13.27"]
-
-
 def test_detection_of_each_captioner_is_by_the_one_that_finds_the_words():
     agree = {"x": pd.DataFrame({"a": [100, 30], "b": [20, 100]}, index=["a", "b"])}
     s11 = published.table("S11", "fewstab").query("statistic == 'detection'")

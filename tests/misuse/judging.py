@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from fslbook import cli as book
@@ -120,13 +119,6 @@ def judge(call: Callable[[], object], expected: object) -> None:
 def _files() -> dict[Path, float]:
     """Every file and folder of this test, and when a file was last written to."""
     return {path: 0 if path.is_dir() else path.lstat().st_mtime_ns for path in Path().rglob("*")}
-
-
-def near(truth: object, tolerance: float = 1e-9) -> Callable[[Done], bool]:
-    """The value is this, or close to it."""
-    return lambda done: np.allclose(
-        np.asarray(done.value, float), truth, rtol=0, atol=tolerance, equal_nan=True
-    )
 
 
 def has(words: str) -> Callable[[Done], bool]:

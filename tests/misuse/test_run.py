@@ -120,14 +120,11 @@ LAUGHS = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
     "content, expected",
     [
         row("good", f"{HERE}:\n  ways: 7\n", wrote),
-        row("empty", "", wrote),
         row("a notebook without parameters", f"{HERE}:\n", "p.yml|closed"),
-        row("a list", "- ways: 5\n", "p.yml"),
         row("an unknown notebook", "closed-vs-opne:\n  ways: 5\n", "closed-vs-opne"),
         row("an unknown parameter", f"{HERE}:\n  way: 5\n", "way & ways"),
         row("out of range", f"{HERE}:\n  ways: 99\n", "ways & 99"),
         row("a bad value for another notebook", "pilot:\n  tasks: 1\n", "tasks"),
-        row("a tab", f"{HERE}:\n\tways: 5\n", "p.yml"),
         row("a key twice", f"{HERE}:\n  ways: 5\n  ways: 10\n", "ways & twice|once|double"),
         row(
             "a tag that runs a command",

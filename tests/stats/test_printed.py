@@ -212,12 +212,10 @@ def test_sampling_is_inferred_from_the_number_of_images():
 @pytest.mark.parametrize(
     "figure, message",
     [
-        (71.2, r"^a .*percent, got 71\.2$"),
-        ((71.2,), r"^a .*got \(71\.2,\)"),
         ("71.2±0.4", r"^a .*got '71\.2±0\.4'"),
-        *(((mean, 1), "mean of a") for mean in (True, "71.2", 101, np.nan)),
+        *(((mean, 1), "mean of a") for mean in (True, 101)),
         ((0.7, 0.1), r"mean of a .*percent, got 0\.7.* 70\?"),
-        *(((71.2, half), "± of a") for half in (-1, 0, np.nan)),
+        *(((71.2, half), "± of a") for half in (-1, 0)),
     ],
 )
 def test_bad_figures(figure, message):

@@ -1,7 +1,6 @@
 """Ranks that methods may have: from verdicts on pairs, and how often true ranks lie in them, by simulation."""
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 from refusal import refuses
 
@@ -30,14 +29,6 @@ def test_ranks_count_the_verdicts_and_hold_the_true_ranks_where_no_verdict_is_fa
     assert (ranks.best <= highest).all() and (lowest <= ranks.worst).all()
 
 
-@pytest.mark.parametrize(
-    "better, words",
-    [
-        ([[0, 2], [0, 0]], r"^better .*True and False, got \[\[0, 2"),
-        ([[0, 1], [1, 0]], r"^better .*\[0, 1\] and \[1, 0\], got both"),
-        ([True, False], r"better .* 2 dimensions, got shape \(2,\)"),
-    ],
-)
-def test_bad_input_is_refused(better, words):
-    with refuses(words):
-        stats.rank_confidence_sets(better)
+def test_two_methods_that_are_better_than_each_other_are_refused():
+    with refuses(r"better .*\[0, 1\] and \[1, 0\], got both"):
+        stats.rank_confidence_sets([[0, 1], [1, 0]])

@@ -42,6 +42,18 @@ def test_one_comparison_is_the_paired_interval():
     assert joint.p_values[0] == pytest.approx(alone.p_value, rel=1e-12)
 
 
+def test_estimated_correlations_are_shrunk():
+    """By K / (K + T), as two of twelve tasks here; the factor is SciPy's for the correlation that is left."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(0, 1, (2, 12)) + 3 * rng.normal(0, 1, 12)
+    rho = np.corrcoef(x)[0, 1] * 12 / 14
+    joint = scipy.stats.multivariate_t(shape=correlated(2, rho), df=11, seed=0)
+    exact = brentq(
+        lambda c: joint.cdf([c, c], lower_limit=[-c, -c], random_state=0) - LEVEL, 2, 3, xtol=1e-5
+    )
+    assert stats.simultaneous_intervals(x).factor == pytest.approx(exact, rel=1e-3)
+
+
 def test_p_values_and_factor_are_those_of_scipy_s_dunnett_test():
     """Independent groups of equal size: the correlation of their differences is a half."""
     rng = np.random.default_rng(1)

@@ -3,10 +3,7 @@ infinite: it says what the object holds.
 """
 
 import math
-import pkgutil
 import re
-from dataclasses import fields, is_dataclass
-from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -136,19 +133,6 @@ def test_a_text_keeps_two_digits_of_the_half_width_in_any_unit(mean, exponent):
     assert format_interval(mean, math.inf).endswith("± unknown")
 
 
-def test_what_was_wrong():
-    """± 0.00 for new runs of which nothing is known, ± inf, and shares without their digits."""
-    unknown = str(stats.new_run_interval(np.full((3, 50), 0.9)))
-    assert unknown.startswith("0.90 ") and unknown.count("± unknown") == 2
-    right = stats.new_run_interval(np.ones((3, 50)), bounds=(0, 1))
-    ends = re.findall(r"([\d.]+) to ([\d.]+) \((\w+ runs)", str(right))
-    assert ends == [("0.929", "1.000", "these runs"), ("0.292", "1.000", "new runs")]
-    shares = stats.new_run_interval(np.random.default_rng(0).normal(0.7, 0.03, (4, 60)))
-    assert re.fullmatch(r"0\.\d{4} ± 0\.\d{4} \(these runs\), ± 0\.\d{4} \(new runs\)", str(shares))
-    few = stats.new_run_intervals(np.ones(ANSWERS), *PLACES, bounds=(0, 1))
-    assert str(few).startswith("1.00 with new runs 0.40 to 1.00 (these images, few errors), ")
-
-
 @pytest.mark.parametrize(
     "estimate, half_width, low, high, text",
     [
@@ -223,18 +207,3 @@ def test_given_ends_are_kept():
     interval = Interval.from_ends(0.99, 0.95, 0.999, confidence_level=0.9, n=50, target="new items")
     assert (interval.low, interval.high) == (0.95, 0.999) and not interval.few_errors
     assert f"{interval}" == "0.990 (0.950 to 0.999)" and f"{interval:.0%}" == "99% (95% to 100%)"
-
-
-def test_no_other_result_has_ends_of_its_own():
-    """But for Q*, which may be infinite: an infinite end of an interval means that it is unknown."""
-    modules = [
-        import_module(f"fslcore.stats.{module.name}")
-        for module in pkgutil.iter_modules(stats.__path__)
-    ]
-    with_ends = {
-        name
-        for module in modules
-        for name, member in vars(module).items()
-        if is_dataclass(member) and {"low", "high"} <= {field.name for field in fields(member)}
-    }
-    assert with_ends == {"Interval", "Pilot"}

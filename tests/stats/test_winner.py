@@ -238,17 +238,7 @@ def test_a_covariance_may_be_off_by_rounding():
     assert stats.winner_interval([1.0, 2.0, 3.0], covariance).method == 2
 
 
-@pytest.mark.parametrize(
-    "arguments, words",
-    [
-        (([[1.0]],), r"at least 2 tasks.*got shape \(1, 1\)"),
-        (([[np.nan]],), "^scores must be finite, got NaN or infinity in 1 of"),
-        (([1.0, 2.0], np.eye(3)), r"^covariance .*got shape \(3, 3\) for 2"),
-        (([1.0, 2.0], [[1, 0.5], [0.2, 1]]), "^covariance .*symmetric"),
-        (([1.0, 2.0], [[1, 2], [2, 1]]), "^covariance .*symmetric"),
-        (([1.0, 2.0], np.eye(2), -1), "^df .*>= 1.*got -1"),
-    ],
-)
-def test_bad_input_is_refused(arguments, words):
-    with refuses(words):
-        stats.winner_interval(*arguments)
+@pytest.mark.parametrize("covariance", [[[1, 0.5], [0.2, 1]], [[1, 2], [2, 1]]])
+def test_what_is_no_covariance_is_refused(covariance):
+    with refuses("^covariance .*symmetric"):
+        stats.winner_interval([1.0, 2.0], covariance)

@@ -344,14 +344,6 @@ def test_a_command_that_cannot_be_followed_is_refused_in_one_line(
     assert message in capsys.readouterr().err.splitlines()[-1]
 
 
-def test_results_from_nowhere(tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "WAITS", ())
-    registry = tmp_path / "registry.txt"
-    registry.write_text(f"a.pt sha256:{'0' * 64}\n")
-    with refuses("127.0.0.1:9/a.pt"):
-        fetch.fetch_results(url="http://127.0.0.1:9/", registry=registry)
-
-
 def test_without_a_network_that_is_said_at_once(tmp_path, monkeypatch):
     """Names that end in .invalid are never given to a host (RFC 2606)."""
     waited = []
@@ -583,31 +575,6 @@ def test_the_shipped_manifest_says_what_a_person_needs():
         "mscoco"
     }  # the manifest says why
     assert all(weights.by for weights in listed.weights.values() if weights.sha256)
-
-
-@pytest.mark.parametrize(
-    "change, words",
-    [
-        ("[", "this is not YAML"),
-        ("data: {a: {title: a}}", "data, a: .*licence"),
-        (
-            "data: {a: {title: a, licence: b, files: [{url: 'ftp://x/y'}]}}",
-            "data, a: ftp://x/y is not an address",
-        ),
-        ("data: {a: {title: a, licence: b, files: [{url: 'https://x/y', md5: 12}]}}", "data, a: "),
-        (
-            "data: {a: {title: a, licence: b, files: [{url: 'https://x/y', to: ../b}]}}",
-            "is not a path inside a folder",
-        ),
-        ("data: {../a: {title: a, licence: b}}", "is not a path inside a folder"),
-        ("data: {}\ngroups: {oops: [b]}", "groups, oops: b is not there"),
-    ],
-)
-def test_a_manifest_of_another_form_is_named(tmp_path, monkeypatch, change, words):
-    (tmp_path / "m.yml").write_text(change)
-    monkeypatch.setenv("FSLCORE_SOURCES", str(tmp_path / "m.yml"))
-    with refuses(rf"FSLCORE_SOURCES: .*m.yml: .*{words}"):
-        sources.read()
 
 
 def test_no_manifest(tmp_path, monkeypatch):

@@ -202,43 +202,35 @@ def test_a_server_that_sends_a_byte_at_each_try_is_given_up(tmp_path, monkeypatc
 
 # Manifests of other types -------------------------------------------------------------------------
 
-ENTRY = "title: a, licence: b"
+ENTRY, AT = "title: a, licence: b", "url: 'https://x/y'"
 
 
 @pytest.mark.parametrize(
     "text, words",
     [
-        (
-            f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', bytes: many}}]}}}}",
-            "bytes .*got 'many'",
-        ),
-        (f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', bytes: -1}}]}}}}", "bytes .*got -1"),
-        (
-            f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', bytes: yes}}]}}}}",
-            "bytes .*got True",
-        ),
-        (f"data: {{a: {{{ENTRY}, files: {{url: x}}}}}}", "files .*list, got"),
-        (f"data: {{a: {{{ENTRY}, files: [x]}}}}", "entry .*fields, got 'x'"),
-        (f"data: {{a: {{{ENTRY}, files: [{{to: b}}]}}}}", "data, a: "),
-        (f"data: {{a: {{{ENTRY}, files: [{{url: 'https://x/y', by: [1]}}]}}}}", "by .*list, got"),
+        ("[", "this is not YAML"),
+        ("data: {a: {title: a}}", "data, a: .*licence"),
+        ("data: {a: {title: 3, licence: b}}", "title .*text, got 3"),
+        ("data: {a: 3}", "entry .*fields, got"),
+        ("data: {a: {1: 2}}", "entry .*fields, got"),
+        ("data: {1: {title: a, licence: b}}", "data, 1: "),
+        (f"data: {{../a: {{{ENTRY}}}}}", "is not a path inside a folder"),
         (f"data: {{a: {{{ENTRY}, disk: large}}}}", "disk.*large"),
         (f"data: {{a: {{{ENTRY}, accept: 3}}}}", "accept .*yes or no, got 3"),
         (f"data: {{a: {{{ENTRY}, path: [1]}}}}", "path .*text, got"),
         (f"data: {{a: {{{ENTRY}, has: x}}}}", "has .*list, got 'x'"),
-        ("data: {a: {title: 3, licence: b}}", "title .*text, got 3"),
-        ("data: {a: [1]}", "entry .*fields, got"),
-        ("data: {a: 3}", "entry .*fields, got"),
-        ("data: {a: {1: 2}}", "entry .*fields, got"),
-        ("data: {1: {title: a, licence: b}}", "data, 1: "),
+        (f"data: {{a: {{{ENTRY}, files: [x]}}}}", "entry .*fields, got 'x'"),
+        (f"data: {{a: {{{ENTRY}, files: [{{to: b}}]}}}}", "data, a: "),
+        (f"data: {{a: {{{ENTRY}, files: [{{url: 'ftp://x/y'}}]}}}}", "ftp://x/y is not an address"),
+        (f"data: {{a: {{{ENTRY}, files: [{{{AT}, bytes: -1}}]}}}}", "bytes .*got -1"),
+        (f"data: {{a: {{{ENTRY}, files: [{{{AT}, bytes: yes}}]}}}}", "bytes .*got True"),
+        (f"data: {{a: {{{ENTRY}, files: [{{{AT}, by: [1]}}]}}}}", "by .*list, got"),
+        (f"data: {{a: {{{ENTRY}, files: [{{{AT}, md5: 12}}]}}}}", "data, a: "),
+        (f"data: {{a: {{{ENTRY}, files: [{{{AT}, to: ../b}}]}}}}", "not a path inside a folder"),
         ("data: {}\nweights: 3", "weights and groups .*mappings"),
         ("data: {}\nweights: {a: 3}", "weights, a: .*fields, got 3"),
-        (
-            "data: {}\nweights: {a: {title: a, licence: b, repository: c, bytes: x}}",
-            "weights, a: bytes .*got 'x'",
-        ),
-        ("data: {}\ngroups: [a]", "weights and groups .*mappings"),
-        ("data: {}\ngroups: {a: 3}", "groups, a .*list of names, got 3"),
         ("data: {}\ngroups: {a: [[b]]}", "groups, a .*list of names, got"),
+        ("data: {}\ngroups: {oops: [b]}", "groups, oops: b is not there"),
     ],
 )
 def test_a_manifest_of_another_type_is_named(tmp_path, monkeypatch, text, words):

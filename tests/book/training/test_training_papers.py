@@ -134,27 +134,11 @@ def test_a_paper_is_followed_from_images_to_a_backbone(
             dict(name="protonet", paper="oops"),
             "paper must be 'evaluators' or 'fewstab', got 'oops'",
         ),
-        (
-            dict(name="leo", paper="evaluators"),
-            "learner of the paper evaluators must be 'baseline', .*, got 'leo'",
-        ),
-        (
-            dict(name="maml", paper="evaluators"),
-            "dataset of the paper evaluators must be 'cifar-fs', .*, got 'coloured'",
-        ),
+        (dict(name="leo", paper="evaluators"), "learner of the paper evaluators .*, got 'leo'"),
+        (dict(name="maml", paper="evaluators"), "dataset of the paper .*, got 'coloured'"),
         ({"name": "protonet", "lr.x": 3}, "architecture.KEY or options.KEY, got lr.x = 3"),
         ({"name": "protonet", "rate": 3}, "field of a recipe must be 'learner', 'batch'"),
-        ({"name": "protonet", "lr": "fast"}, "lr must be a number > 0"),
-        (
-            {"name": "protonet", "batch": "classes"},
-            "batch of protonet .*'tasks', got 'classes'",
-        ),
-        (
-            {"name": "protonet", "augmentation": "flip"},
-            "augmentation must be of type list or tuple, got 'flip'",
-        ),
-        ({"name": "protonet", "optimiser": 3}, "optimiser must be of type str, got 3"),
-        ({"name": "protonet", "jitter": 3}, "jitter must be True or False, got 3"),
+        ({"name": "protonet", "batch": "classes"}, "batch of protonet .*'tasks', got 'classes'"),
         (
             {"name": "anil", "options.pace": 3, "dataset": "coloured?per_class=20"},
             "options = {'pace': 3}; anil does not take them",

@@ -32,6 +32,10 @@ import psutil
 from PIL import Image
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+
+from cell_outputs import outputs  # noqa: E402
+
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT]
 # {data} is a folder of images or a table, {out} the command's own folder.
 COMMANDS = {
@@ -108,12 +112,7 @@ def content(path: Path) -> str:
     """SHA-256 of a file; of a notebook, the outputs of its cells, since it holds times too."""
     if path.suffix == ".ipynb" and not path.name.startswith("."):
         cells = json.loads(path.read_text("utf-8"))["cells"]
-        outputs = [
-            {k: v for k, v in o.items() if k != "execution_count"}
-            for c in cells
-            for o in c.get("outputs", [])
-        ]
-        return json.dumps(outputs, sort_keys=True, indent=1)
+        return json.dumps([*map(outputs, cells)], sort_keys=True, indent=1)
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
 
 

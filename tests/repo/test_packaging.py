@@ -363,9 +363,7 @@ def test_both_commands_work_with_the_extra_of_the_book(reading):
     assert reading.out("fslbook run evaluators-audit") == "evaluators-audit.ipynb\n"
     assert (reading.here / "evaluators-audit.ipynb").is_file()
     photographs(reading.here / "photos")
-    assert "glyph-conv" in reading.out(
-        "fslbook assess photos --backbone glyph-conv --learner ncc lr"
-    )
+    assert "glyph-conv" in reading.out("fslbook assess photos --backbone glyph-conv --learner ncc")
     assert "<html" in (reading.here / "photos.html").read_text()
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from features import features_file
 from refusal import refuses
 from scipy import stats as scipy_stats
 
@@ -111,13 +112,7 @@ def test_open_intervals_cover_new_images_and_closed_ones_do_not():
 
 @pytest.fixture
 def features(tmp_path):
-    rng, labels = np.random.default_rng(0), np.repeat(np.arange(8), [40] * 6 + [12, 5])
-    np.savez(
-        tmp_path / "f.npz",
-        features=rng.normal(size=(len(labels), 6)) + 3 * np.eye(8, 6)[labels],
-        labels=labels,
-    )
-    return f"features:{tmp_path}/f.npz"
+    return features_file(tmp_path, np.repeat(np.arange(8), [40] * 6 + [12, 5]), apart=3.0)
 
 
 def test_collect_takes_several_sizes_and_open_tasks_alone(features):

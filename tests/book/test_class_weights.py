@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from fslbook.oops import class_weights
-from fslbook.oops.figures import class_weights as drawn_weights
 from fslbook.published import DATA, table
 from fslcore.tasks import sample_open
 
@@ -61,13 +60,6 @@ def test_balanced_intervals_contain_the_mean_of_equal_weights_and_the_usual_ones
     assert shares.loc[("Traffic Signs", "balanced"), "tasks"] == 86
     weights = class_weights.paper_weights(ways=5, images=20, max_tasks=2000)
     assert weights.groupby("dataset")["weight"].mean().to_numpy() == pytest.approx(1)
-    left, right = drawn_weights(weights, shares.reset_index(), 0.95).axes
-    assert [text.get_text() for text in left.get_yticklabels()] == [
-        "DTD",
-        "VGG Flower",
-        "Traffic Signs",
-    ]
-    assert len(right.lines) == 3
 
 
 def test_nothing_is_shown_of_data_sets_without_enough_images():

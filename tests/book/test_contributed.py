@@ -314,11 +314,3 @@ def test_a_file_that_does_not_pass_its_checks_stops_chapters_and_site(tmp_path, 
     monkeypatch.setattr(contributed, "DATA", tmp_path / "data")
     with refuses(r"x\.zip", "pack"):
         reported()
-
-
-def test_the_ledger_leads_to_the_table_of_the_papers_learners():
-    section = ledger_page.LEARNERS
-    assert f"({section})=\n" in (ROOT / "notebooks" / "ten-learners.md").read_text("utf-8")
-    text = ledger_page.render_ledger([], {"ten-learners": ("Ten learners", {section})}, {})
-    assert f'href="ten-learners.html#{section}">Ten learners</a>.' in text
-    assert "ten-learners" not in ledger_page.render_ledger([], {}, {})

@@ -4,7 +4,6 @@ import json
 
 import pandas as pd
 import pytest
-from refusal import refuses
 from safetensors import safe_open
 
 from fslbook import published
@@ -41,18 +40,6 @@ def test_every_printed_setting_stands_beside_the_recipe_and_a_difference_has_its
         }[row.setting]
         assert row.ours == ours
         assert bool(row.why) == (row.printed != row.ours)
-
-
-def test_trained_networks_by_shots():
-    assert training.network_of("protonet", 5) == "conv4-icons-protonet"
-    assert (
-        training.network_of("baseline++", 1) == "conv4-icons-baseline++"
-    )  # trained on batches: one for all shots
-    assert training.network_of("protonet", 7) is None
-    with refuses("^learner", "svm", "'anil', 'leo'"):
-        training.network_of("svm", 5)
-    with refuses("dataset", r"\bx\b", "'miniimagenet', 'tieredimagenet' or 'cub'"):
-        settings("x")
 
 
 def test_curves_and_accuracies_of_what_ships():

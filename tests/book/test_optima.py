@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
+from features import features_file
 from refusal import refuses
 from scipy import stats as scipy_stats
 
@@ -67,11 +68,7 @@ def test_common_optimum_against_generalised_least_squares():
 
 @pytest.fixture
 def bank(tmp_path):
-    rng = np.random.default_rng(0)
-    labels = np.arange(8).repeat(60)
-    features = rng.normal(size=(480, 6)) + 1.2 * np.eye(8, 6)[labels]
-    np.savez(tmp_path / "f.npz", features=features, labels=labels)
-    return f"features:{tmp_path}/f.npz"
+    return features_file(tmp_path, np.arange(8).repeat(60), apart=1.2)
 
 
 def test_sweep_and_what_is_made_of_it(bank):
@@ -201,10 +198,8 @@ def test_optima_are_compared_with_the_signs_and_ratios_that_they_have():
 
 
 def test_small_classes_are_left_out_on_request(tmp_path):
-    labels = np.arange(8).repeat([4, *[60] * 7])
-    features = np.random.default_rng(0).normal(size=(len(labels), 4))
-    np.savez(tmp_path / "f.npz", features=features, labels=labels)
-    small, methods = f"features:{tmp_path}/f.npz", [Method("none", "ncc")]
+    small = features_file(tmp_path, np.arange(8).repeat([4, *[60] * 7]), apart=0)
+    methods = [Method("none", "ncc")]
     for call, shots in ((sizing.pilot_values, [5]), (sizing.by_target, 5)):
         with refuses("class 0 .*images, got 4"):
             call([small], methods, shots, queries=5, tasks=20)

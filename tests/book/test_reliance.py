@@ -219,28 +219,18 @@ def test_unknown_networks_are_named():
 # ------------------------------------------------------------ what the chapter says
 
 
-@pytest.mark.parametrize(
-    "changes, message",
-    [
-        (dict(shots=[1, 10]), "shown .* shots, 1, 10, got 5"),
-        (
-            dict(shots=[1, 10], shown=10),
-            "redrawn .* 15, .*10 shots and 5 queries, got 10",
-        ),
-        (
-            dict(per_class=19),
-            "per_class .* 20, .*5 shots and 15 queries, got 19",
-        ),
-    ],
-)
-def test_a_refusal_of_the_chapter_names_its_own_parameters(changes, message):
+def test_a_refusal_of_the_chapter_names_its_own_parameters():
     defaults = {p.name: p.default for p in notebooks.parameters("known-truth")}
-    values = {
-        name: defaults[name] for name in ("shots", "shown", "redrawn", "per_class", "queries")
-    }
+    names = ("shots", "shown", "redrawn", "per_class", "queries")
+    values = {name: defaults[name] for name in names}
     known_truth.check_shots(*values.values())
-    with pytest.raises(InputError, match=message):
-        known_truth.check_shots(*(values | changes).values())
+    for changes, facts in (
+        (dict(shots=[1, 10]), ("shown", "1, 10", "got 5")),
+        (dict(shots=[1, 10], shown=10), ("redrawn", "15", "got 10")),
+        (dict(per_class=19), ("per_class", "20", "got 19")),
+    ):
+        with refuses(*facts):
+            known_truth.check_shots(*(values | changes).values())
 
 
 def test_too_few_images_of_an_ink_ask_for_more_a_class():

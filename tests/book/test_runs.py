@@ -349,6 +349,20 @@ def test_chance_better_is_mann_whitneys_share_with_the_exact_interval_of_indepen
         )
 
 
+def test_chance_better_counts_as_many_independent_pairs_as_its_variance_is_that_of():
+    """By DeLong's variance, from the share of the other method's runs that each run is above, or below."""
+    first, second = np.array([2.0, 5, 7, 10, 12]), np.array([1.0, 3, 6, 8, 11])
+    wins = first[:, None] > second
+    variance = wins.mean(axis=1).var(ddof=1) / 5 + wins.mean(axis=0).var(ddof=1) / 5
+    share = wins.mean()
+    pairs = share * (1 - share) / variance
+    assert 5 < pairs < 3 * 25 / 11
+    chance = stats.probability_of_improvement(first, second)
+    low = scipy.stats.beta.ppf(0.025, pairs * share, pairs * (1 - share) + 1)
+    high = scipy.stats.beta.ppf(0.975, pairs * share + 1, pairs * (1 - share))
+    assert (chance.estimate, chance.low, chance.high) == pytest.approx((share, low, high))
+
+
 def test_runs_that_agree_can_be_planned_with():
     rng = np.random.default_rng(0)
     tasks = rng.normal(60, 8, 50)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from features import features_file
 from scipy.stats import norm
 
 from fslbook.beyond import planning
@@ -19,12 +20,8 @@ SHAPE = dict(ways=5, shots=2, queries=3, seed=0)
 
 
 @pytest.fixture
-def features(tmp_path, own_cache):
-    rng = np.random.default_rng(0)
-    labels = np.arange(8).repeat(12)
-    x = (rng.normal(size=(8, 6))[labels] + rng.normal(size=(96, 6))).astype(np.float32)
-    np.savez(tmp_path / "f.npz", features=x, labels=labels)
-    return f"features:{tmp_path}/f.npz"
+def features(tmp_path):
+    return features_file(tmp_path, np.arange(8).repeat(12), apart=1.5)
 
 
 def test_intervals_are_those_of_the_record(features):

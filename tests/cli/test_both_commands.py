@@ -140,7 +140,7 @@ def test_help_explains_every_argument_and_gives_examples_and_exit_codes(program,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["fslcore list", "fslbook list", "fslbook plan quick.yml"])
+@pytest.mark.parametrize("command", ["fslcore list", "fslbook plan quick.yml"])
 def test_what_ships_is_read_as_utf_8_in_every_locale(command):
     """Windows has another one; here it is ASCII, which Python would else make UTF-8."""
     env = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

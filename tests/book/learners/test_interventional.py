@@ -10,14 +10,15 @@ from safetensors.torch import load_file
 
 from fslbook import training
 from fslbook.learners import MTLIFSL, SIB, SIBIFSL, FrozenMAMLIFSL, MatchingNet, MatchingNetIFSL
-from fslbook.training import run as loop
-from fslcore import datasets, learners
+from fslcore import learners
 from fslcore.datasets.bank import Bank
 from fslcore.models import backbones
 from fslcore.tasks import sample_closed
+from tests.book.training import conftest as easy_classes
 from tests.learners.learner_inputs import UNEVEN, as_trained, features, task_tensors, unit
 
 DIM = 24
+labels, small = easy_classes.labels, easy_classes.small  # fixtures
 
 
 @pytest.fixture(scope="module")
@@ -108,25 +109,8 @@ def test_settings_of_parts_and_of_the_adjusted_learner_decide_the_key():
     assert as_trained(SIBIFSL, DIM, lr=0.123).config() != as_trained(SIBIFSL, DIM).config()
 
 
-@pytest.fixture
-def base(monkeypatch):
-    """Images of six easy base classes; training reads them, and six others for validation."""
-    rng = np.random.default_rng(0)
-    patterns = rng.integers(0, 256, (12, 8, 8, 3)).repeat(4, 1).repeat(4, 2)
-    pixels = (
-        (patterns.repeat(30, 0) + rng.normal(0, 40, (360, 32, 32, 3))).clip(0, 255).astype(np.uint8)
-    )
-    labels = np.arange(6).repeat(30)
-    names = list("abcdef")
-    images = {"base": pixels[:180], "validation": pixels[180:]}
-    monkeypatch.setattr(
-        datasets, "load", lambda _, split: datasets.Images("small", images[split], labels, names)
-    )
-    monkeypatch.setattr(loop, "VALIDATION", {"features": 20, "images": 5})
-    return datasets.load("small", "base")
-
-
-def test_the_network_s_classes_are_those_of_base_and_come_back_with_the_settings(base, tmp_path):
+def test_the_network_s_classes_are_those_of_base_and_come_back_with_the_settings(small, tmp_path):
+    base = small("small", "base")
     path = tmp_path / "start.safetensors"
     training.train("baseline", path, progress=False, epochs=2, steps=8, lr=0.003, size=32)
     start = f"conv4-baseline:{path}"

@@ -135,7 +135,9 @@ def test_optima_are_compared_by_leaving_each_task_out():
     tasks = np.arange(30)
     without = np.array([crossed(np.delete(tasks, t)) for t in tasks])
     z = crossed(tasks) / np.sqrt(29 * without.var())
-    assert optima.compare_optima(a, b).z == pytest.approx(z, rel=1e-6)
+    found = optima.compare_optima(a, b)
+    assert found.z == pytest.approx(z, rel=1e-6)
+    assert found.p_value == pytest.approx(2 * scipy_stats.norm.sf(abs(z)))
 
 
 def test_a_fit_of_exact_variances_is_their_model():
@@ -193,7 +195,8 @@ def test_optima_are_compared_with_the_signs_and_ratios_that_they_have():
     assert optima.compare_optima(one_shot, b).z < -1.96  # one shot has the smaller Q*
     swapped, compared = optima.compare_optima(b, a), optima.compare_optima(a, b)
     assert swapped.z == pytest.approx(-compared.z)
-    assert swapped.ratio == pytest.approx(1 / compared.ratio)
+    optimum_a, optimum_b = (stats.estimate_variance(x, 5).optimum for x in (a, b))
+    assert compared.ratio == pytest.approx(optimum_a / optimum_b) == 1 / swapped.ratio
     assert optima.compare_optima(a, 2 * a).ratio == pytest.approx(1)
 
 

@@ -123,7 +123,7 @@ def tidy_tables(text):
     """HTML as pandas writes tables, as print has them.
 
     Names of row labels move up beside those of the columns where pandas gives them a row of their own; names of columns
-    are words, minus signs are no hyphens, and what rounds to zero has no sign.
+    are words, minus signs are no hyphens, a space precedes %, and what rounds to zero has no sign.
     """
     if "dataframe" not in text:
         return text
@@ -139,6 +139,7 @@ def tidy_tables(text):
             for part in cell.find_all(string=True):
                 tidy = re.sub(r"(?<![\w.-])-(?=\d)", "−", str(part))
                 tidy = re.sub(r"−(0\.0+)(?!\d)", r"\1", tidy)
+                tidy = re.sub(r"(?<=\d)%(?!\w)", " %", tidy)
                 tidy = in_words(tidy)
                 if cell.find_parent("thead") and re.fullmatch(
                     r"\w+(_\w+)+", tidy
@@ -150,12 +151,11 @@ def tidy_tables(text):
 
 def _merge_names(rows):
     """The last row of a header into the one above, where they do not need the same places."""
-    last_names = [cell.get_text(strip=True) for cell in rows[-1].find_all(["th", "td"])]
-    names = [name for name in last_names if name]
-    cells = rows[-2].find_all(["th", "td"])[: len(names)]
-    if not any(cell.get_text(strip=True) for cell in cells):
-        for cell, name in zip(cells, names):
-            cell.string = name
+    above, last = (row.find_all(["th", "td"]) for row in rows[-2:])
+    named = [(cell, below) for cell, below in zip(above, last) if below.get_text(strip=True)]
+    if not any(cell.get_text(strip=True) for cell, _ in named):
+        for cell, below in named:
+            cell.string = below.get_text(strip=True)
         rows[-1].decompose()
 
 

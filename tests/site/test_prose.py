@@ -9,6 +9,7 @@ from pathlib import Path
 import assemble
 import executed
 import ledger_page
+import markup
 import numpy as np
 import pandas as pd
 import pytest
@@ -292,9 +293,9 @@ def rows_of(html):
 
 def test_tables_are_tidied_and_nothing_is_lost():
     frame = pd.DataFrame(
-        {"n_tasks": [-1.5, -0.0], "half_width": ["-0.00 ± 0.3", "[-1, 2-3]"]}, index=["a-1", "b_c"]
+        {"n_tasks": [-1.5, -0.0], "half_width": ["-0.00 ± 3%", "[-1, 2-3]"]}, index=["a-1", "b_c"]
     )
-    body = [["a-1", "−1.5", "0.00 ± 0.3"], ["b_c", "0.0", "[−1, 2-3]"]]
+    body = [["a-1", "−1.5", "0.00 ± 3 %"], ["b_c", "0.0", "[−1, 2-3]"]]
     first_table = assemble.tidy_tables(frame.rename_axis("what").to_html())
     assert (
         rows_of(first_table) == [["what", "tasks", "half width"], *body]
@@ -308,6 +309,17 @@ def test_tables_are_tidied_and_nothing_is_lost():
         ["what", "", ""],
         *body,
     ]
+    places = pd.MultiIndex.from_tuples([("here", "a"), ("here", "b")], names=["", "data set"])
+    one_name = frame.set_axis(places).to_html()  # stands over the labels that it names
+    assert rows_of(assemble.tidy_tables(one_name))[0] == ["", "data set", "tasks", "half width"]
+
+
+def test_a_short_option_is_one_word_and_other_code_is_not():
+    code = '<code class="docutils literal"><span class="pre">{}</span></code>'
+    option = code.replace("literal", "literal option")
+    assert markup.fixed(code.format("--low")) == option.format("--low")
+    for other in ("a--low", "fslcore.stats", "--config slower=20"):
+        assert markup.fixed(code.format(other)) == code.format(other)
 
 
 def test_tables_get_numbers_captions_and_scopes():

@@ -4,7 +4,6 @@ from itertools import combinations, product
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from refusal import refuses
 

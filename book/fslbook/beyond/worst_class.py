@@ -6,7 +6,7 @@ queries of a biased task are picked and not drawn at random. All numbers are in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
@@ -27,7 +27,7 @@ from fslcore.stats.influence import Influence
 from fslcore.stats.targets import IMAGE_TARGETS
 from fslcore.tasks import Tasks, sample_closed
 
-from .. import attributes, published
+from .. import attributes
 from ..biased_tasks import sample_biased
 from ..catalogue import method_title
 from ..estimation import resampled
@@ -388,12 +388,16 @@ def table(runs: Runs, level: float = 0.95) -> pd.DataFrame:
 
 
 def rows(tables: dict[str, pd.DataFrame], leave_out: Sequence[str] = ()) -> pd.DataFrame:
-    """`table` or `orderings` of each data set as `fslbook.figures.forest` draws them: a panel per measure."""
+    """`table` or `orderings` of each data set as `fslbook.figures.forest` draws them: a panel per measure.
+
+    A panel is named after the data set and the measure, or the measure alone if the name is empty.
+    """
     parts = []
     for name, measured in tables.items():
         measured = measured[~measured["measure"].isin(leave_out)]
         for measure, part in measured.groupby("measure", sort=False):
-            places = part.assign(dataset=f"{name}, {measure}", method=_compared(part))
+            panel = f"{name}, {measure}" if name else measure
+            places = part.assign(dataset=panel, method=_compared(part))
             rows = three_rows(places[["dataset", "method", "result"]])
             is_share = "learner" in part and measure != "gap"
             parts.append(rows.assign(xlabel="accuracy (%)" if is_share else "difference (points)"))
@@ -460,100 +464,6 @@ def verdicts(ordered: dict[str, pd.DataFrame], level: float = 0.95) -> pd.DataFr
             row[f"paired, {target}"] = _conclusive(intervals, level)
         rows[dataset, measure] = row
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["dataset", "measure"])
-
-
-def scaled(
-    runs: Runs, ordered: pd.DataFrame, sizes: pd.DataFrame, tasks: int = 3000
-) -> pd.DataFrame:
-    """By what factor the closed interval of a paired difference would widen on other data sets.
-
-    The variance owed to images is taken to fall with their number, that owed to classes with
-    theirs, and that of the tasks with T. All else, such as how hard the data are, is taken to be as
-    here.
-
-    Parameters
-    ----------
-    ordered : DataFrame
-        `orderings` of ``runs``.
-    sizes : DataFrame
-        Columns classes and images (in all), a row per data set.
-    tasks : int
-        T there, of each kind of task.
-
-    Returns
-    -------
-    DataFrame
-        Median over pairs of learners of the factors for new images and for new classes, by dataset
-        and measure.
-    """
-    per_task = len(runs.tasks[KINDS[0]]) / tasks
-    rows = {}
-    for (name, size), measure in product(sizes.iterrows(), MEASURES):
-        fewer_images = len(runs.labels) / size["images"]
-        fewer_classes = len(np.unique(runs.labels)) / size["classes"]
-        factors = []
-        for result in ordered.loc[ordered["measure"] == measure, "result"]:
-            parts = [
-                result.image_variance * fewer_images,
-                result.class_variance * fewer_classes,
-            ]
-            if not np.isfinite(parts[0]):  # new classes stand in, as in the interval
-                parts[0] = parts[1]
-            factors.append(np.sqrt(1 + np.divide(parts, result.sampling_variance * per_task)))
-        rows[name, measure] = np.median(factors, axis=0)
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=["new images", "new classes"])
-    return table.set_axis(pd.MultiIndex.from_tuples(table.index, names=["dataset", "measure"]))
-
-
-def printed_orderings(factors: pd.DataFrame) -> pd.DataFrame:
-    """How many of the orderings in FewSTAB's Table 3 stay conclusive with differences widened by factors.
-
-    Parameters
-    ----------
-    factors : DataFrame
-        Of `scaled`, for the three data sets of the table.
-
-    Returns
-    -------
-    DataFrame
-        By measure and shots: pairs; how many are conclusive by intervals that do not meet; by the
-        difference of two means with independent errors (the printed ones; a gap has those of its
-        two means); and by that difference widened by each column of factors.
-    """
-    rows = []
-    for (dataset, shots), table in _printed_by_setting():
-        for measure in MEASURES:
-            mean, half = _printed_values(table, measure)
-            i, j = np.triu_indices(len(table), 1)
-            difference, closed = np.abs(mean[i] - mean[j]), np.hypot(half[i], half[j])
-            row = {
-                "measure": measure,
-                "shots": shots,
-                "pairs": len(i),
-                "intervals apart": (difference > half[i] + half[j]).sum(),
-                "difference": (difference > closed).sum(),
-            }
-            for name, factor in factors.loc[(dataset, measure)].items():
-                row[name] = (difference > factor * closed).sum()
-            rows.append(row)
-    return pd.DataFrame(rows).groupby(["measure", "shots"]).sum().loc[list(MEASURES)]
-
-
-def _printed_by_setting() -> Iterator[tuple[tuple[str, int], pd.DataFrame]]:
-    """Table 3 for each data set and number of shots: means and half-widths by metric, a row per learner."""
-    table = published.table(3, "fewstab").pivot(
-        index=["dataset", "shots", "learner"], columns="metric", values=["mean", "half_width"]
-    )
-    yield from table.groupby(level=["dataset", "shots"], sort=False)
-
-
-def _printed_values(table: pd.DataFrame, measure: str) -> tuple[ndarray, ndarray]:
-    """Means and half-widths of the learners; those of a gap from its two means."""
-    mean, half = table["mean"], table["half_width"]
-    if measure != "gap":
-        return mean[measure.lower()].to_numpy(), half[measure.lower()].to_numpy()
-    difference = mean["wacc-r"] - mean["wacc-a"]
-    return difference.to_numpy(), np.hypot(half["wacc-r"], half["wacc-a"]).to_numpy()
 
 
 def _conclusive(intervals: list[stats.Interval], level: float) -> int:

@@ -1,13 +1,11 @@
 """Intervals of any number that a task gives: against enumeration, against `three_intervals`, and their properties."""
 
 from itertools import combinations, product
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from refusal import refuses
 
-from fslbook import published
 from fslbook.beyond import coverage, coverage_gaps, worlds, worst_class
 from fslbook.biased_tasks import sample_biased
 from fslcore.evaluation import Outcomes
@@ -215,35 +213,3 @@ def test_what_does_not_go_together():
     first = jackknife_influence(np.arange(30.0), OF_TWO_CLASSES, labels)
     with refuses("same images.*different labels"):
         first - jackknife_influence(np.arange(30.0), OF_TWO_CLASSES, np.append(labels, 1))
-
-
-def test_printed_orderings_are_those_of_a_plain_loop():
-    """Of Table 3 of FewSTAB: how many orders of two gaps are conclusive, as printed and half as wide again."""
-    printed = published.table(3, "fewstab").set_index(["dataset", "shots", "learner", "metric"])
-    names = [printed.index.unique("dataset"), worst_class.MEASURES]
-    factors = pd.DataFrame({"wider": 1.5}, index=pd.MultiIndex.from_product(names))
-    found = worst_class.printed_orderings(factors).loc["gap"].sum()
-    count = np.zeros(2, int)
-    for _, table in printed.groupby(level=["dataset", "shots"]):
-        wide = table.droplevel(["dataset", "shots"]).unstack("metric")
-        gap = (wide["mean", "wacc-r"] - wide["mean", "wacc-a"]).to_numpy()
-        half = np.hypot(wide["half_width", "wacc-r"], wide["half_width", "wacc-a"]).to_numpy()
-        for i, j in combinations(range(len(gap)), 2):
-            count += abs(gap[i] - gap[j]) > np.array([1, 1.5]) * np.hypot(half[i], half[j])
-    assert found[["difference", "wider"]].tolist() == count.tolist()
-
-
-def test_widths_are_scaled_by_images_for_images_and_by_classes_for_classes():
-    """From 200 images of 10 classes to 2,400 of 40, and from 500 tasks to 3,000."""
-    runs = SimpleNamespace(labels=np.arange(10).repeat(20), tasks={"random": range(500)})
-    variances = SimpleNamespace(sampling_variance=0.3, image_variance=2.0, class_variance=5.0)
-    ordered = pd.DataFrame({"measure": worst_class.MEASURES, "result": [variances] * 3})
-    sizes = pd.DataFrame({"classes": [40], "images": [2400]}, index=["there"])
-    found = worst_class.scaled(runs, ordered, sizes, tasks=3000).loc[("there", "gap")]
-    images, classes, sampling = 2 * 200 / 2400, 5 * 10 / 40, 0.3 * 500 / 3000
-    expected = np.sqrt([1 + images / sampling, 1 + classes / sampling])
-    assert found[["new images", "new classes"]].tolist() == pytest.approx(expected)
-    # Without a variance of images, that of classes stands in.
-    variances.image_variance = np.nan
-    unknown = worst_class.scaled(runs, ordered, sizes, tasks=3000).loc[("there", "gap")]
-    assert unknown.tolist() == pytest.approx([expected[1]] * 2)

@@ -80,7 +80,6 @@ PICTURES = {
         "fig-icons",
     },
     "known-truth": {"fig-conflict"},
-    "spurious-bias": {"fig-task-icons", "fig-task-clipart", "fig-task-glyphs"},
     "three-papers": {"fig-random-task", "fig-biased-task"},
 }
 

@@ -17,6 +17,7 @@ from fslcore.errors import InputError, number
 from fslcore.models import backbones
 from fslcore.tasks import Tasks
 
+from ..catalogue import method_title
 from . import informed
 from .calibration import METHOD, episodes
 from .conformal import conformal_quantile
@@ -305,7 +306,7 @@ def _beyond(table: pd.DataFrame, task: pd.Series, columns: Sequence[str]) -> str
 def summary(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str]:
     """The assessment in lines of text: every method, the recommended one, and the basis of the interval."""
     lines = [
-        f"{row.backbone} {row.learner}: estimated {100 * row.estimate:.0f} % of further images right "
+        f"{method_title(row.backbone, row.learner)}: estimated {100 * row.estimate:.0f} % of further images right "
         f"({100 * level:.6g} % interval {100 * row.low:.0f} to {100 * row.high:.0f} %"
         + (f", from {BY[row.basis]})" if BY[row.basis] else ")")
         for row in table.itertuples()
@@ -313,7 +314,7 @@ def summary(images: Images, table: pd.DataFrame, level: float = 0.9) -> list[str
     best = table.iloc[0]
     if len(table) > 1:
         lines.append(
-            f"recommended: {best['backbone']} {best['learner']}, which has the highest estimate; "
+            f"recommended: {method_title(*best[METHOD])}, which has the highest estimate; "
             "no test has shown that it is better than the others"
         )
     return [*lines, *cautions(images, table, level)]

@@ -10,6 +10,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
+from fslbook.catalogue import method_title
 from fslbook.style import COLOURS, LINES, MARKERS, WIDTH
 
 from ..figures import LOOKS, SHARES, in_words, plain_ticks
@@ -62,7 +63,8 @@ def assessment(table: pd.DataFrame) -> plt.Figure:
         label="5-fold",
         clip_on=False,
     )
-    ax.set_yticks(at, table["backbone"] + "\n" + table["learner"], fontsize=10)
+    titles = [method_title(*of) for of in zip(table["backbone"], table["learner"])]
+    ax.set_yticks(at, [textwrap.fill(title, 20) for title in titles], fontsize=10)
     ax.set(xlim=(0, 100), ylim=(len(table) - 0.5, -0.5), xlabel="accuracy (%)")
     ax.grid(axis="y", visible=False)
     ax.legend(loc="lower left", bbox_to_anchor=(-0.3, 1), ncols=2, fontsize=10, columnspacing=1)

@@ -306,10 +306,10 @@ def against_truth(
     clear = truth if near_chance is None else truth[~near_chance[truth.index].to_numpy(bool)]
     if len(clear):
         most, highest = clear.idxmax(), score[clear.index].idxmax()
-        words = "relies most" if most == truth.idxmax() else "relies most away from chance"
+        words = "relies most" if most == truth.idxmax() else "relies most above chance"
         remark(axes[0, 0], words, truth[most], score[most])
         if highest != most:
-            remark(axes[0, 0], "higher score, relies less", truth[highest], score[highest])
+            remark(axes[0, 0], "widest gap, relies less", truth[highest], score[highest])
     return figure
 
 

@@ -53,13 +53,13 @@ PRINTED = {"miniimagenet": "S2", "tieredimagenet": "S3", "cub": "S4"}  # the tab
 ACCURACIES = ["learner", "dataset", "shots", "backbone", "mean", "half_width"]
 SPLITS = ("base", "validation", "novel")
 COLUMNS = {
-    "batch_size": "images a step",
+    "batch_size": "images per step",
     "learning_rate": "rate",
     "scheduler": "schedule",
     "optimizer": "optimiser",
     "epochs": "epochs",
     "episodes": "tasks per epoch",
-    "episode_size": "tasks a step",
+    "episode_size": "tasks per step",
 }
 
 

@@ -30,7 +30,7 @@ WORDS = (
     "pictures above need none."
 )
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
-TRAININGS = {0.0: "any colour", 1.0: "colour told the class"}  # of the letters in training
+TRAININGS = {0.0: "any colour", 1.0: "colour by class"}  # of the letters in training
 
 
 def learners() -> dict[str, Method]:

@@ -300,3 +300,13 @@ def test_released_tasks_give_59_of_67_printed_cells_and_the_counts_of_the_paper(
     for given in (tasks, None):
         row = benchmark.counts_table(counts, given).loc[("OOPS, released", 5, 5)]
         assert row.tolist() == ["135", "59", "70", "96", "76", "91"]
+
+
+def test_printed_verdicts_keep_their_direction():
+    """The inversion of Table 1, and the counts of Table 3 for fine-tuning."""
+    methods = [("clip", "ncc"), ("clip", "ft"), ("dino", "ncc"), ("dino", "ft")]
+    grid = benchmark.grid_table(benchmark.printed_pairs(1), "dtd", "traffic-signs", methods)
+    assert grid.loc["clip NCC", "dino FT"] == "− 0 +"
+    third = benchmark.printed_pairs(3)
+    assert benchmark.finetuning_table(third).loc[("dino FT", "omniglot"), "clip LR"] == "+ +"
+    assert benchmark.finetuning_verdicts(third).tolist() == [36, 4, 18, 14]

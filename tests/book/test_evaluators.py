@@ -202,3 +202,13 @@ def test_where_an_error_rises_is_told_with_both_ends():
     (rise,) = estimates.rises(curve, "shots")  # means over both estimators, at the first and last
     assert all(name in rise for name in ("B", "5-fold", "hold-out"))
     assert re.findall(r"([\d.]+)\D* at (\d)", rise) == [("7.0", "1"), ("8.0", "2")]
+
+
+def test_rows_of_a_forest_hold_ours_and_the_printed_in_panels():
+    keys = {"dataset": ["d"], "method": ["A"], "estimator": ["5-fold"]}
+    ours = pd.DataFrame({**keys, "mae": [3.0], "half_width": [1.0]})
+    rows = estimates.rows(ours, ours.assign(mae=4.0))
+    assert rows[["panel", "row", "series", "mean"]].to_numpy().tolist() == [
+        ["d", "A", "5-fold", 3.0],
+        ["d, as printed", "A", "5-fold", 4.0],
+    ]

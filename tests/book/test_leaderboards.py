@@ -220,3 +220,10 @@ def test_intervals_over_methods_are_bca_at_a_level_widened_for_few_methods():
         rng=np.random.default_rng(0),
     ).confidence_interval
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=0.02)
+
+
+def test_corrected_leaders_are_shown_as_differences_to_their_printed_accuracy():
+    row = {"board": "CUB, 5-shot, ResNet", "mean": 80.0, "estimate": 79, "low": 77, "high": 80}
+    row |= {"estimate_laboratory": 77, "low_laboratory": 75, "high_laboratory": 78}
+    rows = leaderboards.top_rows(pd.DataFrame([row]))
+    assert rows[["mean", "low", "high"]].to_numpy().tolist() == [[-1, -3, 0], [-3, -5, -2]]

@@ -298,3 +298,9 @@ def test_images_that_were_brought_are_counted_and_checked(tmp_path, monkeypatch)
         "miniimagenet": (12_000, False),
         "tieredimagenet": (206_200, False),
     }
+
+
+def test_few_measured_jobs_are_no_bound_worth_the_name():
+    jobs = [Job("chapter", "primer", 0.001), Job("chapter", "guide"), Job("chapter", "planning")]
+    lines = Plan("a profile", "a machine", jobs=tuple(jobs), images={}).lines()
+    assert any(line.startswith("in all: not known; 1 of 3 jobs") for line in lines)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t, ttest_1samp
 
-from fslbook.beyond import reproductions
+from fslbook.beyond import reproductions, runs
 from fslbook.beyond.reproductions import KINDS, TARGET
 from fslcore import stats
 
@@ -143,3 +143,15 @@ def test_the_largest_usual_difference_holds_its_share():
     rows = pd.DataFrame({"kind": TARGET, "difference": np.arange(-100.0, 1.0), "group": "A"})
     assert reproductions.largest_usual(rows) == 95
     assert np.isnan(reproductions.largest_usual(rows, TWO))
+
+
+def test_a_sentence_of_trainings_has_the_intervals_of_its_three_targets_in_order():
+    right = runs.answers("clipart", "protonet")
+    places = runs.places("clipart", tasks=right.shape[1])
+    found = stats.new_run_intervals(right, **places, confidence_level=0.9)
+    text = reproductions.run_sentence(found, "ProtoNet", "tasks")
+    order = [
+        text.index(f"± {part.interval.half_width:.1f} ")
+        for part in (found.closed, found.images, found.classes)
+    ]
+    assert order == sorted(order) and f"{right.mean():.1f} %" in text

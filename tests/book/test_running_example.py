@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import t
 
@@ -87,3 +88,12 @@ def test_worked_paragraphs_of_the_guide_have_their_numbers_from_chapters():
         typed = re.sub(r"\{glue:text\}`[^`]*`|95 %", "", paragraph)
         assert not re.search(r"\d", typed), typed
     assert "Which ± for 600 tasks?" in guide and "math" not in guide and "$" not in guide
+
+
+def test_a_cell_of_the_table_is_an_interval_or_says_that_there_is_none():
+    values = {LR: (72, 71, 73), NCC: (70, 69, 71.5), running_example.DIFFERENCE: (2, 1, 3)}
+    values = pd.DataFrame(values, index=["mean", "low", "high"]).T.rename_axis("quantity")
+    rows = values.reset_index().assign(repetition="these images", source="", remark="")
+    rows["half_width"] = (rows["high"] - rows["low"]) / 2
+    cells = running_example.table(rows).loc["these images"]
+    assert list(cells) == ["72.0 ± 1.0", "70.0 (69.0 to 71.5)", "+2.00 ± 1.00"]

@@ -584,3 +584,11 @@ def test_printed_pairs_are_all_pairs_with_the_better_first():
         spread_of_both = math.hypot(pair.survives, pair.survives)
         low, high = scipy.stats.norm.interval(0.9, loc=0, scale=spread_of_both)
         assert (low, high) == pytest.approx((-pair.difference, pair.difference))
+
+
+def test_a_pair_is_shown_for_these_runs_and_new_ones():
+    kinds = ["fixed", "runs", "paired", "images"]
+    pair = {k: stats.Interval(i, 1.0, 0.95, 100, "these images") for i, k in enumerate(kinds)}
+    rows = stored.pair_rows(pd.DataFrame([{"a": "A", "b": "B", **pair}])).set_index("series")
+    names = ["these runs", "new runs", "same starts", "new images"]
+    assert rows["mean"].to_dict() == dict(zip(names, range(4)))

@@ -303,3 +303,10 @@ def test_the_best_of_equal_runs_gains_on_one_half_what_it_loses_on_the_other():
     counts, sums = np.full(2, 10), np.array([[9.0, 5], [5, 9], [7, 7]])
     luck = trained._mean_luck(sums, counts, np.arange(2), 20, np.random.default_rng(0))
     assert luck == pytest.approx(0.4)
+
+
+def test_findings_count_both_sides():
+    findings = selection.findings(selection.picks(world(spread=8)), {})
+    printed, here = findings.loc["Resampling chooses better than hold-out"]
+    assert printed.startswith("9 of 9 better") and here.startswith("3 of 3 better")
+    assert findings.loc["Estimators come up to the oracle", "here"].startswith("0 of 4 better, 4 ")

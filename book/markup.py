@@ -2,8 +2,9 @@
 
 `fix_html` rewrites the pages of a built site. Each entry of ``REPLACEMENTS`` answers a rule of axe, which the test of
 the site runs on every page: icons are hidden, buttons are named by their own words, and headers of tables have words.
-In texts, a number and the sign that belongs to it stay on one line, and '15 of 15', of two numbers that a chapter
-gives one by one, reads 'all 15'.
+In texts, a number and the sign that belongs to it stay on one line, as do a formula and the full stop after it.
+'15 of 15', of two numbers that a chapter gives one by one, reads 'all 15', and '2 of 2' reads 'both'. The rows of a
+chart of letters do not wrap.
 """
 
 import html
@@ -39,6 +40,13 @@ ARROW = re.compile(
 VERBATIM = re.compile(r"(<(pre|script|style|textarea)\b.*?</\2>)", re.DOTALL)
 BREAK = re.compile(r"(?<=\d) (?=%[^<>]*<)|(?<=±) (?=[\d.]+[^<>]*<)")
 
+# A formula is a box, before and after which a line may break.
+FORMULA = re.compile(
+    r"(?P<before>\(?)(?P<formula><span class=\"math[^>]*>[^<]*</span>)(?P<after>[.,:;?!)]*)"
+)
+PRINTED = re.compile(r"(<pre>(?:<span></span>)?)(.*?)(</pre>)", re.DOTALL)
+IN_CHARTS = "├"
+
 # A number of a chapter, as the role glue:text writes it; two equal ones from 2 on.
 GLUED = '<span class="pasted-text">{}</span>'
 K_OF_K = re.compile(GLUED.format("(?!1<)([0-9,]+)") + " of (?:the |these )?" + GLUED.format(r"\1"))
@@ -54,13 +62,35 @@ def fixed(text: str) -> str:
     """The HTML of a page with all ``REPLACEMENTS`` made, and its arrows named."""
     for pattern, replacement in REPLACEMENTS:
         text = pattern.sub(replacement, text)
+    text = PRINTED.sub(_with_charts, FORMULA.sub(_in_one_line, text))
     return unbroken(K_OF_K.sub(_all, ARROW.sub(_named_arrow, text)))
+
+
+def _in_one_line(match: re.Match) -> str:
+    """A formula with the bracket before it and the punctuation after it."""
+    if not (match["before"] or match["after"]):
+        return match[0]
+    return f'<span class="in-one-line">{match[0]}</span>'
+
+
+def _with_charts(match: re.Match) -> str:
+    """A printed text, in which each chart of letters is an element of its own."""
+    opening, text, end = match.groups()
+    if IN_CHARTS not in text:
+        return match[0]
+    parts = [
+        f'<span class="chart">{part}</span>\n' if IN_CHARTS in part else f"{part}\n\n"
+        for part in text.split("\n\n")
+    ]
+    return opening + "".join(parts).rstrip("\n") + "\n" + end
 
 
 def _all(match: re.Match) -> str:
     before = re.sub(r"</?(strong|em)>", "", match.string[: match.start()][-20:])
-    word = "All" if re.search(r"([.!?]\s|<(p|li|dd)>)$", before) else "all"
-    return f"{word} {GLUED.format(match[1])}"
+    starts = re.search(r"([.!?]\s|<(p|li|dd)>)$", before)
+    if match[1] == "2":
+        return "Both" if starts else "both"
+    return f"{'All' if starts else 'all'} {GLUED.format(match[1])}"
 
 
 def unbroken(text: str) -> str:

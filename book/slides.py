@@ -20,6 +20,7 @@ from pathlib import Path
 from executed import Figure, SiteError, figure_of, figures, fill, glued
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from markup import unbroken
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 PAGE = """<!doctype html>
@@ -137,7 +138,7 @@ def deck(
     sections = [maker.slide(part, first=not number) for number, part in enumerate(parts)]
     title = re.search(r"^# +(.*?)\s*$", text, re.M)[1]
     math = MATH if re.search(r"\\\(|\\\[", "".join(sections)) else ""
-    return PAGE.format(title=html.escape(title), math=math, slides="\n".join(sections))
+    return PAGE.format(title=html.escape(title), math=math, slides=unbroken("\n".join(sections)))
 
 
 def build(sources: list[Path], notebooks: Path, pages: set[str], target: Path) -> list[Path]:

@@ -4,9 +4,9 @@
 // and, on a phone, small.
 (function () {
   "use strict";
-  // 12, −0.704, 79.59 ± 0.52, 12 %, 1e-4, [0.1, 0.9], 3× … and what may stand for a missing number
-  var number = /^[\s\d.,eE+\-−–±%×()[\]*†]*\d[\s\d.,eE+\-−–±%×()[\]*†]*$/;
-  var nothing = /^(|—|–|-|−|nan|NaN|None|<NA>)$/;
+  // 12, −0.704, 79.59 ± 0.52, 12 %, 1e-4, [0.1, 0.9], 72.3 (55.7 to 84.4), 3× … and what may stand for a missing number
+  var number = /^([\s\d.,eE+\-−–±%×()[\]*†]|to)*\d([\s\d.,eE+\-−–±%×()[\]*†]|to)*$/;
+  var nothing = /^(|—|–|-|−|nan|NaN|None|<NA>|as new (images|classes))$/;
 
   function alignNumbers(table) {
     var bodyRows = Array.prototype.concat.apply([], Array.prototype.map.call(table.tBodies, function (body) {
@@ -17,13 +17,16 @@
       Array.from(row.cells).reverse().forEach(function (cell, i) {
         if (cell.tagName !== "TD") return;
         var text = cell.textContent.trim();
+        if (text.length > 24) cell.classList.add("wordy");
         if (nothing.test(text)) return;
         verdict[i] = number.test(text) && verdict[i] !== false;
       });
     });
     function mark(row) {
       Array.from(row.cells).reverse().forEach(function (cell, i) {
-        if (verdict[i] && (cell.tagName === "TD" || row.parentNode.tagName === "THEAD")) cell.classList.add("num");
+        if (!verdict[i] || (cell.tagName !== "TD" && row.parentNode.tagName !== "THEAD")) return;
+        cell.classList.add("num");
+        if (cell.textContent.length > 16) cell.classList.add("long"); // with both ends of an interval
       });
     }
     bodyRows.forEach(mark);
@@ -69,7 +72,7 @@
 
   // What a box that scrolls is called: by its caption, else by the heading above it.
   function nameOf(box) {
-    var kind = box.querySelector("table") ? "Table" : box.querySelector("img") ? "Figure" : "Formula";
+    var kind = box.matches(".chart") ? "Chart" : box.querySelector("table") ? "Table" : box.querySelector("img") ? "Figure" : "Formula";
     var said = box.querySelector("caption, .caption-text");
     if (!said) { var section = box.closest("section"); said = section && section.querySelector("h1, h2, h3, h4"); }
     return numbered(kind + (said ? ": " + said.textContent.trim().replace(/#$/, "").slice(0, 80) : ""));
@@ -83,7 +86,7 @@
   }
 
   function watchWidth(box) {
-    if (!box.querySelector("table, img, mjx-container")) return;
+    if (!box.matches(".chart") && !box.querySelector("table, img, mjx-container")) return;
     var sentences = box.querySelector("table.sentences"), formula = box.querySelector("mjx-container"), name = nameOf(box);
     function look() {
       if (sentences && phone.matches && box.scrollWidth > box.clientWidth + 1) sentences.classList.add("cards");
@@ -96,6 +99,14 @@
     }
     box.addEventListener("scroll", look, { passive: true });
     new ResizeObserver(look).observe(box); // also when a folded table is opened
+  }
+
+  // A displayed formula scrolls in the box that MathJax makes, which the keyboard reaches.
+  function watchFormula(box) {
+    var formula = box.querySelector("mjx-math");
+    function look() { box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < formula.offsetWidth - 1); }
+    box.addEventListener("scroll", look, { passive: true });
+    new ResizeObserver(look).observe(box);
   }
 
   // On a phone the panels that stand side by side in a figure stand below each other: each is the same picture in a frame
@@ -179,10 +190,11 @@
     document.querySelectorAll(".bd-article pre").forEach(function (code) { opened.observe(code); });
     window.addEventListener("beforeprint", fitToPaper); // after the theme, which opens solutions
     window.addEventListener("afterprint", unfit);
-    document.querySelectorAll(".pst-scrollable-table-container, .text_html, .table-box, .cell_output figure, .cell_output .image_svg")
+    document.querySelectorAll(".pst-scrollable-table-container, .text_html, .table-box, .cell_output figure, .cell_output .image_svg, .chart")
       .forEach(watchWidth);
     if (window.MathJax && MathJax.startup) MathJax.startup.promise.then(function () {
       document.querySelectorAll(".bd-article .math").forEach(watchWidth);
+      document.querySelectorAll(".bd-article div.math mjx-container").forEach(watchFormula);
     });
   });
 })();

@@ -98,6 +98,21 @@ def test_two_equal_numbers_read_all_and_no_line_ends_before_a_sign():
     same = f"<p>{number(15)} of {number(15)} at 95 %, {number(9)} of {number(15)}.</p>"
     text = re.sub("<.*?>", "", markup.fixed(f"{same}<pre>5 %</pre>"))
     assert text == "All 15 at 95\u00a0%, 9 of 15.5 %"
+    both = f"<p>It holds for {number(2)} of the {number(2)} rows.</p>"
+    assert re.sub("<.*?>", "", markup.fixed(both)) == "It holds for both rows."
+
+
+def test_a_formula_keeps_its_full_stop_and_a_chart_of_letters_is_apart():
+    formula = '<span class="math notranslate nohighlight">\\(n\\)</span>'
+    text = markup.fixed(f"<p>Of ({formula}), {formula} and {formula}</p>")
+    line = '<span class="in-one-line">{}</span>'.format
+    assert text == f"<p>Of {line(f'({formula}),')} {formula} and {formula}</p>"
+    printed = "<pre><span></span>One is better.\n\na  ├─●─┤\nb ├─●─┤\n\nNext:\n</pre>"
+    text = markup.fixed(printed)
+    assert '\n\n<span class="chart">a  ├─●─┤\nb ├─●─┤</span>\nNext:\n</pre>' in text
+    assert re.sub("</?span.*?>", "", text) == printed.replace("<span></span>", "").replace(
+        "┤\n\n", "┤\n"
+    )
 
 
 # Checks and sums that modules share; no page is about them.

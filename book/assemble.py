@@ -145,6 +145,8 @@ def tidy_tables(text):
                     r"\w+(_\w+)+", tidy
                 ):  # n_images: images
                     tidy = tidy.removeprefix("n_").replace("_", " ")
+                if cell.find_parent("thead") and tidy == "dataset":
+                    tidy = "data set"
                 part.replace_with(tidy)
     return str(soup)
 

@@ -312,6 +312,8 @@ def test_tables_are_tidied_and_nothing_is_lost():
     places = pd.MultiIndex.from_tuples([("here", "a"), ("here", "b")], names=["", "data set"])
     one_name = frame.set_axis(places).to_html()  # stands over the labels that it names
     assert rows_of(assemble.tidy_tables(one_name))[0] == ["", "data set", "tasks", "half width"]
+    sets = pd.DataFrame({"dataset": ["dataset"]}).to_html()
+    assert rows_of(assemble.tidy_tables(sets)) == [["", "data set"], ["0", "dataset"]]
 
 
 def test_a_short_option_is_one_word_and_other_code_is_not():

@@ -210,8 +210,15 @@ def _panel(rows: pd.DataFrame, looks: dict[str, dict], single: bool) -> plt.Axes
     if len(looks) > 1:  # below the axis, where no mark can lie under it
         wide = single and max(len(str(name)) for name in series) <= 14
         columns = min(len(series), 3 if wide else 2)
-        figure.legend(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
+        look = dict(loc="outside lower center", ncols=columns, fontsize=9, frameon=False)
+        figure.legend(*line_by_line(*ax.get_legend_handles_labels(), columns), **look)
     return ax
+
+
+def line_by_line(handles: list, labels: list[str], columns: int) -> tuple[list, list[str]]:
+    """Entries of a legend so that Matplotlib, which fills one column after the other, shows them line by line."""
+    order = [k for column in range(columns) for k in range(column, len(labels), columns)]
+    return [handles[k] for k in order], [labels[k] for k in order]
 
 
 def _drawn_series(rows: pd.DataFrame, looks: dict[str, dict]) -> list[str]:

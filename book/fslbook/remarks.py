@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.artist import Artist
+from matplotlib.legend import Legend
 from matplotlib.text import Annotation
 
 from .style import WIDTH
@@ -103,12 +104,16 @@ def _is_remark(artist: Artist) -> bool:
 
 
 def _ink(figure: plt.Figure) -> np.ndarray:
-    """(H, W) bool, from the lower left: where something darker than a grid line is drawn."""
+    """(H, W) bool, from the lower left: where something darker than a grid line is drawn, and where legends are."""
     file = io.BytesIO()
     figure.savefig(file, format="rgba", dpi=DOTS, bbox_inches=None)
     width, height = (figure.get_size_inches() * DOTS).astype(int)
     pixels = np.frombuffer(file.getvalue(), np.uint8).reshape(height, width, 4)
-    return pixels[::-1, :, :3].min(axis=2) < LIGHTEST_INK
+    ink = pixels[::-1, :, :3].min(axis=2) < LIGHTEST_INK
+    for legend in figure.findobj(Legend):  # its frame is pale
+        left, bottom, right, top = DOTS / figure.dpi * legend.get_window_extent().extents
+        ink[max(int(bottom), 0) : int(top) + 1, max(int(left), 0) : int(right) + 1] = True
+    return ink
 
 
 def _size(ax: plt.Axes, words: str, scale: float) -> np.ndarray:

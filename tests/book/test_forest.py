@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fslbook.beyond import near_copies
-from fslbook.figures import forest
+from fslbook.figures import forest, line_by_line
 from fslbook.style import style
 from fslcore.tasks import sample_closed
 
@@ -81,3 +81,12 @@ def test_a_remark_finds_room_among_crowded_rows():
     (plain,), (noted,) = svgs(crowded), svgs(crowded, remarks={3: "here", 0: ""})
     assert 'id="remark"' not in plain and noted.count('id="remark"') == 1
     assert plain.count('id="xtick') == noted.count('id="xtick')
+
+
+@pytest.mark.parametrize("count, columns", [(3, 2), (4, 3), (5, 3), (4, 2), (2, 2)])
+def test_a_legend_is_read_line_by_line(count, columns):
+    names = [str(k) for k in range(count)]
+    ordered = line_by_line(names, names, columns)[1]
+    filled = np.array_split(ordered, columns)  # as Matplotlib does, one column after the other
+    lines = [column[k] for k in range(count) for column in filled if k < len(column)]
+    assert lines == names

@@ -48,6 +48,16 @@ def test_words_are_within_the_axes_and_cover_no_curve_mark_or_other_words(drawin
     assert not boxes[0].overlaps(boxes[1])
 
 
+def test_words_are_not_written_where_a_legend_is_empty():
+    style()
+    figure, ax = plt.subplots(figsize=(4.8, 3.2), layout="constrained")
+    ax.axhspan(-0.1, 0.4, color="black", label="all below is ink")
+    ax.set(xlim=(0, 1), ylim=(-0.1, 1))
+    ax.legend(loc="upper center", title="\n\n\n\n", mode="expand")
+    assert remark(ax, "here", 0.5, 0.42) is None
+    plt.close(figure)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_words_find_a_gap_in_a_cloud_of_points(seed):
     style()

@@ -131,7 +131,7 @@ def coverage(summary: pd.DataFrame, height: float = 0.4) -> plt.Figure:
         [f"{regime}: {knowledge}" if knowledge else regime for regime, knowledge in place],
         fontsize=9,
     )
-    axes[0].invert_yaxis()
+    axes[0].set_ylim(len(rows) - 0.5, -0.5)
     figure.supxlabel("intervals that contain the truth for this target (%)", fontsize=10)
     figure.legend(
         *axes[1].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=9

@@ -66,10 +66,10 @@
       try {
         const own = checked(mean.value(), half.value()), place = all.filter(row => row.mean > own.mean).length;
         const found = standing(own, all, facts()), width = widths(own, facts()).laboratory;
-        const [lower, open, higher] = found.laboratory;
+        const [lower, undecided, higher] = found.laboratory;
         says.say(`${number(own.mean, 2)} would be in place ${place + 1} of ${all.length + 1}. A reproduction differs from its target by up to ${number(width, 1)} points in `
-          + `19 of 20 cases. By this width, ${labs.words(lower)} of the other ${all.length} are lower, ${labs.words(higher)} higher, and ${labs.words(open)} within that width.`);
-        counts.replaceChildren(labs.table("The other methods, by three widths of the difference", ["by", "lower", "open", "higher", "no ±"],
+          + `19 of 20 cases. By this width, ${labs.words(lower)} of the other ${all.length} are lower, ${labs.words(higher)} higher, and ${labs.words(undecided)} within that width.`);
+        counts.replaceChildren(labs.table("The other methods, by three widths of the difference", ["by", "lower", "undecided", "higher", "no ±"],
           Object.entries(KINDS).map(([kind, name]) => [name, ...found[kind].map(String), String(all.length - found[kind].reduce((a, b) => a + b))])));
         rows = [...all.slice(0, place), own, ...all.slice(place)];
         if (shown.value() === "near") rows = rows.slice(Math.max(Math.min(place - NEAREST / 2, rows.length - NEAREST - 1), 0)).slice(0, NEAREST + 1);

@@ -339,6 +339,8 @@ def error_curves(curve: pd.DataFrame, by: str, panels: str = "method", log: str 
         axes[0, 0].set_ylim(0, 1.05 * (curve["mae"] + curve["error"]).max())
     for ax in axes.flat[len(titles) :]:
         ax.set_visible(False)
+    if len(titles) % 2 and rows > 1:  # the right column ends a row earlier
+        axes[-2, 1].tick_params(labelbottom=True)
     figure.supxlabel(by, fontsize=10)
     figure.supylabel("mean absolute error (points)", fontsize=10)
     figure.legend(

@@ -29,7 +29,7 @@ _LIST = rf"\[(?:[^][{{}}'\"]|{_TEXT})*\]"
 _DICT = rf"\{{(?:[^{{}}'\"]|{_TEXT})*\}}"
 _ARGUMENT = re.compile(
     r"(?<![^\s(])"
-    r"(by|columns|common|decimal|higher_is_better|ignore|lower_is_better|n|out_of|pm|reference|rows"
+    r"(by|columns|common|decimal|higher_is_better|ignore|lower_is_better|methods|n|out_of|pm|reference|rows"
     r"|same_tasks|seed|separator|unit|value|where)="
     rf"(True|[A-Z]+|\d+|{_TEXT}|{_LIST}|{_DICT})(?![\w/]|\.\w)"
 )

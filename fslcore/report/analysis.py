@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError
 from . import designs, items
 from .applies import applies_to
 from .model import SETTINGS, Measurements, Shape
@@ -16,7 +15,6 @@ from .samples import Analysis, Place, Sample, plural
 
 FEW_UNITS = 20
 MOST_KURTOSIS = 6.0  # twice that of a normal distribution, exceeded by 0.6 % of 20 normal values
-MOST_METHODS = 60  # compared two by two; the 1,770 pairs take some seconds
 ANALYSES = {
     Shape.TASKS: designs.analyse_tasks,
     Shape.TASKS_IN_DRAWS: designs.analyse_draws,
@@ -37,12 +35,6 @@ def analyse(measured: Measurements, options: Options) -> Analysis:
     if has_items_of_classes(measured):
         analyses[measured.shape] = items.analyse_items_of_classes
     analysis = Analysis()
-    count = measured.rows["method"].nunique()
-    if count > MOST_METHODS and options.reference is None:
-        raise InputError(
-            f"{count} methods; up to {MOST_METHODS} are compared two by two, or one with all "
-            "others (reference=NAME)"
-        )
     for name, rows in places(measured):
         place = Place(name, rows, options, analysis, measured.percent)
         analysis.samples += analyses[measured.shape](place)

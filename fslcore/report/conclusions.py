@@ -84,20 +84,19 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
     return columns_first(pairs, PAIR_COLUMNS)
 
 
-def detectable_differences(pairs: pd.DataFrame, levels: pd.Series) -> list[float]:
+def detectable_differences(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
     """The true difference that the data of each pair show with 80 % power; NaN where it is not
     known.
     """
-    differences = []
     errors = pairs["standard_error"].fillna(pairs["spread"] / np.sqrt(pairs["n"]))
-    for error, df, level in zip(errors, pairs["test_df"], levels, strict=True):
-        is_known = error > 0 and df >= 1
-        found = np.nan
-        if is_known:
-            found = minimum_detectable_difference(
-                error, df, target_power=POWER, confidence_level=level
-            )
-        differences.append(found)
+    is_known = (errors > 0) & (pairs["test_df"] >= 1)
+    differences = pd.Series(np.nan, pairs.index)
+    # Of the same degrees of freedom it is the same number of standard errors.
+    for (df, level), part in errors[is_known].groupby([pairs["test_df"], levels]):
+        difference = minimum_detectable_difference(
+            1.0, df, target_power=POWER, confidence_level=level
+        )
+        differences[part.index] = part * difference
     return differences
 
 

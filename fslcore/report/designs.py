@@ -100,7 +100,7 @@ def analyse_draws(place: Place) -> list[Sample]:
     }
 
     def difference(first: str, second: str) -> Interval:
-        differences = paired(grid[[first, second]])
+        differences = paired(grid, first, second)
         return stratified_interval(differences, draws, level, bounds=place.difference_bounds)
 
     place.analysis.assumptions.append(
@@ -227,7 +227,7 @@ def analyse_folds(place: Place) -> list[Sample]:
     intervals = {name: corrected(grid[name].to_numpy(), place.bounds) for name in grid}
 
     def difference(first: str, second: str) -> Interval:
-        return corrected(paired(grid[[first, second]]), place.difference_bounds)
+        return corrected(paired(grid, first, second), place.difference_bounds)
 
     sample = sample_of(place, intervals, difference, "fold", "corrected resampled t-test")
     add_better_units(sample.pairs, grid, place.options)

@@ -14,12 +14,12 @@ def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame)
     """Say where one data set decides whether a pair is significantly different."""
     decided = []
     for pair in pairs.itertuples():
-        columns = grid[[pair.a, pair.b]].dropna()
-        options = place.options
+        differences = paired(grid, pair.a, pair.b)
         bounds = place.difference_bounds
-        decisive = decisive_datasets(paired(columns), options.level, bounds=bounds)
+        decisive = decisive_datasets(differences, place.options.level, bounds=bounds)
         if decisive.size:
-            names = " or ".join(map(str, columns.index[decisive[:2]]))
+            datasets = grid[[pair.a, pair.b]].dropna().index
+            names = " or ".join(map(str, datasets[decisive[:2]]))
             more = f" (or {len(decisive) - 2} more)" if len(decisive) > 2 else ""
             decided.append(f"without {names}{more}, {pair.a} − {pair.b} is not significant{place}")
     if decided:
@@ -32,7 +32,7 @@ def add_equal_differences(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame)
     names = [
         f"{pair.a} − {pair.b}"
         for pair in pairs.itertuples()
-        if nearly_all_are_one(paired(grid[[pair.a, pair.b]].dropna()))
+        if nearly_all_are_one(paired(grid, pair.a, pair.b))
     ]
     if names:
         others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
@@ -46,10 +46,10 @@ def signed_rank_frame(pairs: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
     """Wilcoxon's test of each pair: in a table of its own, as the printed intervals are those of
     the t-test, and the two may disagree.
     """
-    columns = [grid[[pair.a, pair.b]].dropna() for pair in pairs.itertuples()]
+    differences = [paired(grid, pair.a, pair.b) for pair in pairs.itertuples()]
     frame = pd.DataFrame({"pair": pairs["a"] + " − " + pairs["b"]})
-    frame["n"] = [len(values) for values in columns]
-    frame["p_wilcoxon"] = [signed_rank_p_value(paired(values)) for values in columns]
+    frame["n"] = [len(values) for values in differences]
+    frame["p_wilcoxon"] = [signed_rank_p_value(values) for values in differences]
     frame["p_holm"] = stats.holm(frame["p_wilcoxon"].to_numpy())
     return frame
 

@@ -1,22 +1,21 @@
 """The refusal of columns without a role: what each could be, and a whole command, which was tried.
 
-Guesses are made here and nowhere else; none is used without the user's word.
+Guesses are made here and nowhere else; none is used without the user's word. Where two readings are
+about as likely, none is proposed.
 """
 
 from __future__ import annotations
 
-import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..errors import InputError, visible
-from . import roles as named
+from . import analysis, roles as named, shapes
 from .model import Table, UnnamedRoles
 from .numbers import number_in
 from .options import Options
@@ -27,11 +26,11 @@ from .vocabulary import (
     KIND_OF_SPREAD,
     LOWER_IS_BETTER,
     METRICS,
+    NUMBERED,
     OTHER_MEASURES,
     STEPS,
     VOCABULARY,
     is_summary,
-    kind_of_spread,
     plain_name,
     words_of,
 )
@@ -44,25 +43,25 @@ LIKE_DATASETS = set("data dataset datasets benchmark domain corpus set".split())
 METHOD_WORDS = {*VOCABULARY["method"].split()}
 LIKE_VALUES = (
     "acc accuracy correct passed success successes score scores result value reward em f1 auc map "
-    "bleu rouge performance test".split()
+    "bleu rouge performance test mean".split()
 )
-NOT_METHODS = set(
-    "rank improvement delta diff difference gain margin pvalue p lr wd batch size count n id seed "
-    "lambda alpha temperature time std sd mean avg average test train params flops".split()
+SETTINGS_OF_RUNS = set(
+    "rank improvement delta diff difference gain margin pvalue p lr learning wd batch size count n id seed "
+    "lambda alpha temperature params flops".split()
 )
+IN_TRAINING = set("train training val valid validation dev".split())
+NO_VALUES = LOWER_IS_BETTER | IN_TRAINING | STEPS | {*KIND_OF_SPREAD} | SETTINGS_OF_RUNS
+NO_RESULTS = NO_VALUES | OTHER_MEASURES | {"time", "test", "avg", "average"}
 LIKE_COUNTS = {"seeds", "runs", "folds", "episodes", "repeats", "repetitions"}
 LIKE_RUNS = {"run", "rep", "repeat", "repetition", "replicate", "trial", "iteration", "restart"}
+LIKE_ITEMS = {"id", "uid", "item", "data"}
+UNITS = {"task", "item", "class", "seed", "run", "draw", "fold"}
 FEW_VALUES, FEW_KINDS = 12, 5
 MOSTLY = 0.4  # of the cells of a column that some text has spoiled
 LIKE = 3  # times as large, or as small, as the others: still a measurement of the same kind
-OF_TWO_PARTS = re.compile(r"(.+)[ _/-](.+)")  # a name: of a method, and of what was measured
-REVERSED = (
-    "Methods rank in the opposite order in other rows: one kind may be accuracies, another a loss."
-)
 SHOWN = 4
+MOST_NAMES = 8  # of columns in a sentence
 ATTEMPTS = 12
-
-Measure = Callable[[Sequence[Table], Options], object]
 
 
 @dataclass(frozen=True)
@@ -82,32 +81,20 @@ class Question:
     files: Sequence[str]
 
 
-def refusal(error: Unassigned, asked: Question, measure: Measure) -> UnnamedRoles:
-    """The error that a user sees.
-
-    Parameters
-    ----------
-    error : Unassigned
-    asked : Question
-    measure : callable
-        What reads tables by options, and raises `InputError`; tried before it is proposed.
-    """
+def refusal(error: Unassigned, asked: Question) -> UnnamedRoles:
+    """The error that a user sees."""
     frame = named.chosen_rows(named.one_frame(asked.tables), asked.options.where)
     lines = [f"{error}. A verdict needs a role for every column that varies."]
     lines += table_of(error, frame)
     if not error.columns:  # values may be inside of what was left out
         lines += [note for table in asked.tables for note in table.notes if "not read" in note]
-    proposed, problem = proposal(asked, measure)
-    if proposed is not None:
-        others = for_other_measures(asked, proposed, frame, measure)
-        if any(option.lower_is_better != proposed.options.lower_is_better for option in others):
-            lines.append(REVERSED)
-        lines.append(f"If this is meant, type{' one of' if others else ''}:")
-        lines += [
-            f"  {command(proposed.files, options)}" for options in (proposed.options, *others)
-        ]
-    elif problem and problem != str(error):
-        lines.append(f"With the most likely roles: {problem}")
+    likely, problem = proposal(asked)
+    line = command(likely.files, likely.options)
+    if not problem:
+        lines += ["If this is meant, type:", f"  {line}"]
+    elif problem != str(error):
+        is_guess = likely.options != asked.options
+        lines.append(f"With the most likely roles ({line}): {problem}" if is_guess else problem)
     return UnnamedRoles("\n".join(lines))
 
 
@@ -142,7 +129,8 @@ def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
         return "numbers in brackets: --ignore '()'"
     choices = []
     if is_numeric(values) and "value" in error.missing:
-        choices += [f"--value {name}", f"--methods {name} …"]
+        several = "--columns dataset" if error.roles.method else "--methods"
+        choices += [f"--value {name}", f"{several} {name} …"]
     is_measured = is_numeric(values) and bool((values.dropna() % 1 != 0).any())
     if values.nunique() == 1:
         return ", ".join([*choices, ignored])
@@ -157,43 +145,51 @@ def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
 # The proposal -------------------------------------------------------------------------------------
 
 
-def proposal(asked: Question, measure: Measure) -> tuple[Question | None, str]:
-    """The roles that are most likely, if they can be read; else None, and why not."""
-    problem = ""
-    for start in (*with_pattern(asked), asked):
-        tried, problem = completed(start, measure)
-        if tried is not None:
-            return tried, ""
-    return None, problem
+def proposal(asked: Question) -> tuple[Question, str]:
+    """The roles that are most likely, and why they cannot be read; empty if they can."""
+    for start in with_pattern(asked):
+        likely, problem = completed(start)
+        if not problem:
+            return likely, ""
+    return completed(asked)
 
 
-def completed(asked: Question, measure: Measure) -> tuple[Question | None, str]:
-    """One guess after another, until the tables can be read."""
-    options = asked.options
-    problem = of_spread = ""
+def completed(asked: Question) -> tuple[Question, str]:
+    """One guess after another, until the tables can be read, or a problem has no likely answer."""
     for _ in range(ATTEMPTS):
         try:
-            measure(asked.tables, options)
-        except Unassigned as error:
-            frame = named.chosen_rows(named.one_frame(asked.tables), options.where)
-            more = guess(with_likely_columns(error, frame), frame, options)
-            problem = str(error)
-            of_spread = of_spread or (problem if "n" in error.missing else "")
-        except Direction as error:
-            more = {"lower_is_better": True}
-            problem = str(error)
+            more = next_guess(asked)
+            if not more:
+                return asked, ""
+            asked = replace(asked, options=merged(asked.options, more))
         except InputError as error:
-            more = {}
-            problem = str(error)
-        else:
-            return replace(asked, options=options), ""
+            return asked, str(error)
+    return asked, "no likely roles can be read"
+
+
+def next_guess(asked: Question) -> dict[str, object]:
+    """What most likely is a role that is open; empty if the tables can be read.
+
+    Raises
+    ------
+    InputError
+        What has no true reading, or several that are about as likely.
+    """
+    options = asked.options
+    try:
+        measured = shapes.measurements(asked.tables, options)
+    except Unassigned as error:
+        frame = named.chosen_rows(named.one_frame(asked.tables), options.where)
+        more = guess(error, frame, options)
         if not more:
-            return None, of_spread or problem
-        try:
-            options = merged(options, more)
-        except InputError as error:
-            return None, str(error)
-    return None, problem
+            raise
+        return more
+    except Direction:
+        return {"lower_is_better": True}
+    # Whether each method has enough rows shows in the pairs of one method.
+    method = options.reference or measured.rows["method"].iloc[0]
+    analysis.analyse(measured, replace(options, reference=method))
+    return {}
 
 
 def with_pattern(asked: Question) -> list[Question]:
@@ -230,58 +226,35 @@ def merged(options: Options, more: Mapping[str, Any]) -> Options:
     return replace(options, **changes)
 
 
-def with_likely_columns(error: Unassigned, frame: pd.DataFrame) -> Unassigned:
-    """The error without constant columns that are a setting by their name, or whose number is
-    unlike those that vary.
-    """
-    constant = [c for c in error.columns if error.roles.ignored.get(c) == "constant"]
-    varying = [column for column in error.columns if column not in constant]
-    unlikely = {c for c in constant if words_of(c) & (NOT_METHODS | STEPS)}
-    numbers = frame[[c for c in varying if is_numeric(frame[c])]].to_numpy(float)
-    numbers = numbers[np.isfinite(numbers)]
-    if numbers.size:
-        low, high = numbers.min() / LIKE, numbers.max() * LIKE
-        unlikely |= {c for c in constant if not low <= frame[c].iloc[0] <= high}
-    columns = [column for column in error.columns if column not in unlikely]
-    return Unassigned(str(error), columns, error.missing, error.roles)
-
-
 def guess(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str, object]:
     """What the next column without a role, or the next role without a column, most likely is."""
     roles, columns = error.roles, error.columns
-    brackets = [column for column in columns if str(column).endswith(BRACKETS)]
-    if brackets:
+    if any(str(column).endswith(BRACKETS) for column in columns):
         return {"ignore": ["()"]}
     for column in columns:
-        choice = chosen_part(column, frame[column])
-        if choice:
-            return {"where": [choice]}
-    for of_role in (guessed_methods_of_a_mean, guessed_value, guessed_method):
-        found = of_role(error, frame)
-        if found:
-            return found
-    if columns:
-        return guessed_rest(columns, roles, frame)
-    return guessed_answer(error, frame, options)
+        rows = chosen_part(column, frame[column])
+        if rows:
+            return {"where": [rows]}
+    if "value" in error.missing:
+        return guessed_values(columns, roles, frame)
+    likely = guessed_method(columns, roles, frame)
+    if likely:
+        return likely
+    return guessed_rest(columns, roles, frame) if columns else guessed_answer(error, frame, options)
 
 
 def guessed_answer(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str, object]:
     """What most likely is the answer to what no column says."""
     roles = error.roles
-    if "measure" in error.missing:
-        are_opposite = any(rank_oppositely(column, roles, frame) for column in roles.blocks)
-        return {} if are_opposite else {"higher_is_better": True}
     if "pm" in error.missing:
         return {"pm": "ci"}
-    if "n" in error.missing and roles.spread:
+    if "n" in error.missing:
         counts = [column for column in frame if words_of(column) & LIKE_COUNTS]
         counts = [column for column in counts if is_numeric(frame[column])]
-        return {"n": counts[0]} if len(counts) == 1 else {"ignore": [roles.spread[1]]}
+        return {"n": counts[0]} if len(counts) == 1 else {}
     if "rows" in error.missing and options.rows is None:
         return {"rows": "task"}
-    if "seed" in error.missing:
-        return guessed_seed(roles, frame)
-    return {}
+    return guessed_seed(roles, frame) if "seed" in error.missing else {}
 
 
 def guessed_seed(roles: named.Roles, frame: pd.DataFrame) -> dict[str, object]:
@@ -308,108 +281,119 @@ def chosen_part(column: str, values: pd.Series) -> str | None:
     return None
 
 
-def guessed_methods_of_a_mean(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
-    """The columns of the methods, where the column of values may be their mean."""
-    roles = error.roles
-    if not roles.value or not is_summary(roles.value) or roles.method:
-        return {}
-    likely = guessed_value(Unassigned(str(error), error.columns, ["value"], roles), frame)
-    return {**likely, "ignore": [roles.value]} if "methods" in likely else {}
-
-
-def guessed_value(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
-    """The column of values, or the columns."""
-    if "value" not in error.missing:
-        return {}
-    roles = error.roles
-    first_numbers = [column for column in error.columns if not str(column).endswith(PLUS_MINUS)]
-    numeric = [column for column in first_numbers if is_numberlike(frame[column])]
-    results = [
-        column
-        for column in numeric
-        if not (words_of(column) & (OTHER_MEASURES | NOT_METHODS) or is_summary(column))
-        and plain_name(column) not in KIND_OF_SPREAD
-    ]
-    results = like_each_other(results, frame)
-    accuracies = [column for column in numeric if words_of(column) & {"acc", "accuracy"}]
-    accuracies = [c for c in accuracies if not words_of(c) & {"train", "std"}] or accuracies
-    counts = [
-        column for column in numeric if words_of(column) & {"successes", "correct", "ncorrect"}
-    ]
-    numbers = [column for column in frame if is_numeric(frame[column])]
-    totals = [column for column in numbers if words_of(column) & {"trials", "total", "n", "count"}]
-    if len(counts) == 1 and len(totals) == 1 and (frame[counts[0]] <= frame[totals[0]]).all():
+def guessed_values(
+    columns: Sequence[str], roles: named.Roles, frame: pd.DataFrame
+) -> dict[str, object]:
+    """The column of values, by a word of its name; or the columns of one kind, as what they are."""
+    numeric = numbers_among(columns, frame)
+    totals = [column for column in frame if words_of(column) & {"trials", "total"}]
+    counts = [column for column in numeric if words_of(column) & {"successes", "correct"}]
+    if len(counts) == len(totals) == 1:
         return {"value": counts[0], "of": totals[0]}
-    if len(accuracies) == 1:
-        return {"value": accuracies[0]}
-    tests = [column for column in accuracies if "test" in words_of(column)]
-    if len(tests) == 1 and roles.method:
-        return {"value": tests[0]}
-    if len(accuracies) > 1 and not roles.method:
-        return {"methods": accuracies}
     for word in LIKE_VALUES:
-        likely = [
-            column
-            for column in numeric
-            if word in words_of(column) and not words_of(column) & (NOT_METHODS | LOWER_IS_BETTER)
-        ]
+        likely = [column for column in numeric if word in words_of(column)]
+        likely = [column for column in likely if not words_of(column) & NO_VALUES]
         if len(likely) == 1:
             return {"value": likely[0]}
-    return (
-        guessed_mean(numeric, results, roles, frame)
-        or guessed_columns(results, error, frame)
-        or guessed_first(results, numeric)
-    )
+    likely = [c for c in numeric if not words_of(c) & NO_RESULTS and not is_summary(c)]
+    likely = likely or [column for column in numeric if words_of(column) & LOWER_IS_BETTER]
+    if len(likely) < 2:
+        return {"value": likely[0]} if likely else {}
+    measured = measurements_among(likely, frame)
+    if len(measured) < 2:
+        raise several_values(likely)
+    texts = [column for column in columns if column not in numeric]
+    return guessed_columns(measured, texts, roles, frame)
 
 
-def guessed_mean(
-    numeric: Sequence[str], results: Sequence[str], roles: named.Roles, frame: pd.DataFrame
-) -> dict[str, object]:
-    """The column of values, or the columns, where names say that they are means."""
-    means = [column for column in numeric if "mean" in words_of(column)]
-    if len(means) > 1 and not roles.method:
-        return {"methods": means}
-    of_a_measure = [column for column in means if not is_summary(column)]
-    has_spread = any(kind_of_spread(c, mean) for mean in of_a_measure for c in numeric)
-    if of_a_measure and (roles.method or has_spread):
-        return {"value": of_a_measure[0]}
-    return {"value": means[0]} if means and roles.method and not results else {}
+def numbers_among(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
+    """Columns of numbers, without those behind ±."""
+    firsts = [column for column in columns if not str(column).endswith(PLUS_MINUS)]
+    return [column for column in firsts if is_numberlike(frame[column])]
+
+
+def measurements_among(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
+    """Of columns of numbers those on one scale: right and wrong answers, or else no whole numbers
+    beside fractions, and no one number that is unlike those that vary.
+    """
+    varying = [column for column in columns if named.varies(frame[column])]
+    numeric = [column for column in varying if is_numeric(frame[column])]
+    answers = [column for column in numeric if frame[column].dropna().isin([0, 1]).all()]
+    if len(answers) > 1:
+        return answers
+    whole = {column for column in numeric if (frame[column].dropna() % 1 == 0).all()}
+    measured = [column for column in varying if column not in whole] or varying
+    numbers = frame[[column for column in measured if is_numeric(frame[column])]].stack()
+    for column in columns:
+        is_alike = column not in varying and not numbers.empty
+        if is_alike and numbers.min() / LIKE <= frame[column].iloc[0] <= numbers.max() * LIKE:
+            measured.append(column)
+    return [column for column in columns if column in measured] if measured else [*columns]
 
 
 def guessed_columns(
-    results: Sequence[str], error: Unassigned, frame: pd.DataFrame
+    columns: Sequence[str], texts: Sequence[str], roles: named.Roles, frame: pd.DataFrame
 ) -> dict[str, object]:
-    """What several columns of values are: methods, or data sets where rows name methods."""
-    roles = error.roles
-    if len(results) < 2:
-        return {}
-    texts = [column for column in error.columns if not is_numberlike(frame[column])]
+    """What several columns of values are: methods, or data sets where each row names a method.
+
+    Raises
+    ------
+    InputError
+        They may be several measures, or either.
+    """
+    words = roles.words()
+    names = [roles.method, *(column for column in texts if like_methods(column, frame))]
     run = roles.column_of("run")
-    if run and not roles.method and names_rows(frame[run]):
-        return {"method": run, "columns": {"dataset": results}}
-    if len(texts) == 1 and is_nameless(texts[0]) and len(frame) > len(results):
-        return {"methods": results}
-    others = {*error.columns} - {*results}
-    has_methods = roles.method or any(like_methods(column, frame) for column in others)
-    if has_methods or (texts and not roles.words()):
-        return {"columns": {"dataset": results}}
-    return one_of_each(results)
+    if run and not is_numeric(frame[run]):  # its name
+        names.append(run)
+    method = next(filter(None, names), None)
+    if method is not None:
+        keys = {method, *roles.keys, *roles.blocks}
+        if "dataset" in words or frame.duplicated([*keys]).any():
+            raise several_values(columns)
+        is_known = method == roles.method
+        return {"columns": {"dataset": columns}} | ({} if is_known else {"method": method})
+    check_one_measure(columns)
+    own = [
+        column
+        for column in texts
+        if frame[column].is_unique and not words_of(column) & LIKE_DATASETS
+    ]
+    if not own or words or len(frame) > len(columns):
+        return {"methods": columns}
+    if is_nameless(own[0]):
+        raise InputError(
+            f"columns may be methods (methods={[*columns]}), or data sets if rows are methods "
+            f"(columns={ {'dataset': [*columns]} })"
+        )
+    return {"columns": {"dataset": columns}, "method": own[0]}
 
 
-def guessed_first(results: Sequence[str], numeric: Sequence[str]) -> dict[str, object]:
-    """The first column of numbers, or that of a loss or of a time."""
-    likely = results or [column for column in numeric if words_of(column) & LOWER_IS_BETTER]
-    return {"value": likely[0]} if likely else {}
+def several_values(columns: Sequence[str]) -> InputError:
+    """The error for columns of which each may hold the values."""
+    more = ", …" if len(columns) > MOST_NAMES else ""
+    listed = f"{', '.join(columns[:MOST_NAMES])}{more}"
+    return InputError(f"{listed} may each be the values: say which one is (value=NAME)")
 
 
-def names_rows(values: pd.Series) -> bool:
-    """Whether a column holds a text of its own for each row."""
-    return values.is_unique and not is_numeric(values)
+def check_one_measure(columns: Sequence[str]) -> None:
+    """Raise `InputError` for names of two parts, all methods by all measures: 'ours Base', 'ours New'."""
+    parts = [str(column).rpartition(" ") for column in columns]
+    methods, _, measures = zip(*parts, strict=True)
+    several = [*dict.fromkeys(measures)]
+    if len(several) > 1 and len({*methods}) > 1 and len({*methods}) * len(several) == len(columns):
+        chosen = [
+            column for column, name in zip(columns, measures, strict=True) if name == several[0]
+        ]
+        raise InputError(
+            f"{', '.join(several)} may be several measures of each method: choose one "
+            f"(methods={chosen})"
+        )
 
 
 def is_nameless(column: str) -> bool:
     """Whether a column has no name but that of its place, as the index of a table of pandas."""
-    return INDEX_NAME.fullmatch(str(column)) is not None
+    return INDEX_NAME.fullmatch(str(column)) is not None or column == "key 2"
 
 
 def is_numberlike(values: pd.Series) -> bool:
@@ -419,100 +403,6 @@ def is_numberlike(values: pd.Series) -> bool:
     return values.astype(str).map(lambda text: number_in(text) is not None).mean() > MOSTLY
 
 
-def like_each_other(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
-    """Of columns of numbers those of answers or of measurements, without those that count or number."""
-    numeric = [column for column in columns if is_numeric(frame[column])]
-    answers = [column for column in numeric if frame[column].dropna().isin([0, 1]).all()]
-    if len(answers) > 1:
-        return answers
-    varying = [column for column in numeric if named.varies(frame[column])]
-    whole = {column for column in varying if (frame[column].dropna() % 1 == 0).all()}
-    return [column for column in columns if column not in whole] or [*columns]
-
-
-def one_of_each(columns: Sequence[str]) -> dict[str, object]:
-    """Columns as methods; of names of two parts, a method's and a measure's, the first measure."""
-    matches = [OF_TWO_PARTS.fullmatch(str(column)) for column in columns]
-    parts = [match for match in matches if match]
-    if len(parts) == len(columns):
-        methods = {match[1] for match in parts}
-        measures = list(dict.fromkeys(match[2] for match in parts))
-        if min(len(methods), len(measures)) > 1 and len(columns) == len(methods) * len(measures):
-            chosen = [match[0] for match in parts if match[2] == measures[0]]
-            return {"methods": chosen, "ignore": [c for c in columns if c not in chosen]}
-    return {"methods": [*columns]}
-
-
-def is_reversed(columns: pd.DataFrame, kinds: pd.Series, two: Sequence[object]) -> bool:
-    """Whether columns of values rank in the opposite order in two kinds of rows, as an accuracy and
-    a loss do.
-    """
-    means = columns.groupby(kinds).mean().loc[[*two]]
-    ranks = means.rank(axis=1).to_numpy()
-    centred = ranks - ranks.mean(axis=1, keepdims=True)
-    return bool(centred[0] @ centred[1] < 0)
-
-
-def rank_oppositely(column: str, roles: named.Roles, frame: pd.DataFrame) -> bool:
-    """Whether `is_reversed` holds for the first kind of rows in a column and another one."""
-    first, *others = frame[column].unique()
-    columns = frame[[name for name in roles.wide if is_numeric(frame[name])]]
-    return any(is_reversed(columns, frame[column], (first, other)) for other in others)
-
-
-def for_other_measures(
-    asked: Question, proposed: Question, frame: pd.DataFrame, measure: Measure
-) -> list[Options]:
-    """The options for what else the columns of values measure: in other rows, or under names of the
-    same methods.
-    """
-    options = proposed.options
-    others = [*under_other_names(options), *transposed(options)]
-    for condition in set(options.where) - set(asked.options.where):
-        column, _, first = condition.partition("=")
-        if column not in frame or chosen_part(column, frame[column]):
-            continue
-        columns = frame[[*options.methods]].apply(pd.to_numeric, errors="coerce")
-        for kind in frame[column].unique():
-            if kind != first:
-                lower = is_reversed(columns, frame[column], (first, kind))
-                where = [
-                    f"{column}={kind}" if part == condition else part for part in options.where
-                ]
-                others.append(replace(options, where=where, lower_is_better=lower))
-    readable = []
-    for other in others:
-        try:
-            measure(proposed.tables, other)
-        except InputError:
-            continue
-        readable.append(other)
-    return readable
-
-
-def under_other_names(options: Options) -> Iterator[Options]:
-    """Of methods called ours_acc and base_acc, where ours_f1 and base_f1 are left out, the options
-    for these.
-    """
-    names = [*options.methods, *options.ignore]
-    parts = [match for match in map(OF_TWO_PARTS.fullmatch, names) if match]
-    methods = [match[1] for match in parts if match[0] in options.methods]
-    for name in dict.fromkeys(match[2] for match in parts):
-        chosen = [match[0] for match in parts if match[2] == name]
-        has_all = [match[1] for match in parts if match[2] == name] == methods
-        if methods and has_all and chosen[0] not in options.methods:
-            left = tuple(other for other in names if other not in chosen)
-            yield replace(options, methods=chosen, ignore=left)
-
-
-def transposed(options: Options) -> Iterator[Options]:
-    """Where a column without a name names the methods, columns may do so, and it the data sets."""
-    names = options.columns.get("dataset", ())
-    if names and options.method is not None and is_nameless(options.method):
-        unit = {**options.unit, options.method: "dataset"}
-        yield replace(options, method=None, columns={}, methods=names, unit=unit)
-
-
 def like_methods(column: str, frame: pd.DataFrame) -> bool:
     """Whether a column's name is often that of methods."""
     few = 1 < frame[column].nunique() <= named.FEW
@@ -520,19 +410,23 @@ def like_methods(column: str, frame: pd.DataFrame) -> bool:
     return few and bool(words & LIKE_METHODS) and not words & LIKE_DATASETS
 
 
-def guessed_method(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
-    """The column of the methods."""
-    roles = error.roles
+def guessed_method(
+    columns: Sequence[str], roles: named.Roles, frame: pd.DataFrame
+) -> dict[str, object]:
+    """The column of the methods; the columns, where the column of values is their mean."""
     if "method" in roles.words():
         return {}
-    few = [column for column in error.columns if 1 < frame[column].nunique() <= named.FEW]
+    if roles.value and is_summary(roles.value):
+        numeric = [c for c in numbers_among(columns, frame) if not words_of(c) & NO_RESULTS]
+        averaged = measurements_among(numeric, frame)
+        if len(averaged) > 1:
+            return {"methods": averaged, "ignore": [roles.value]}
+    few = [column for column in columns if 1 < frame[column].nunique() <= named.FEW]
     likely = [column for column in few if like_methods(column, frame)]
     likely += [column for column in few if column == FILE]
     texts = [column for column in few if not is_numeric(frame[column])]
-    likely += [column for column in texts if repeats(frame[column]) or (roles.wide and texts)]
-    likely += [
-        column for column in texts if len(frame) == frame[column].nunique() and not roles.keys
-    ]
+    likely += [column for column in texts if repeats(frame[column]) or roles.wide]
+    likely += [column for column in texts if frame[column].is_unique and not roles.keys]
     return {"method": likely[0]} if likely else {}
 
 
@@ -546,68 +440,52 @@ def guessed_rest(
     columns: Sequence[str], roles: named.Roles, frame: pd.DataFrame
 ) -> dict[str, object]:
     """Of the columns that are left one: what tells rows apart, else left out."""
-    keys = [column for column in (roles.method, *roles.keys, *roles.blocks) if column]
-    is_ambiguous = frame.duplicated(keys).any() if keys else len(frame) > 1
-    units = {*roles.keys.values()} & {"task", "item", "class", "seed", "run", "draw", "fold"}
-    names = [name for column in roles.wide.values() for name in column]
-    if roles.wide and not units and "dataset" not in {*roles.keys.values(), *names}:
-        is_ambiguous = True
-    ordered = sorted(
-        columns,
-        key=lambda column: (
-            not words_of(column) & {"id", "uid", "item", "data"},
-            frame[column].nunique(),
-            columns.index(column),
-        ),
-    )
     if "number" in columns:  # of a folder: it may stand for anything
         return {}
-    for column in ordered:
+    keys = [column for column in (roles.method, *roles.keys, *roles.blocks) if column]
+    units = UNITS & roles.words()
+    are_told_apart = not (frame.duplicated(keys).any() if keys else len(frame) > 1)
+    if roles.wide and not units and "dataset" not in roles.words():
+        are_told_apart = False
+    for column in sorted(
+        columns, key=lambda column: (not words_of(column) & LIKE_ITEMS, frame[column].nunique())
+    ):
         values = frame[column]
+        count = values.nunique()
         if is_numeric(values) and (values.dropna() % 1 != 0).any():
             continue
-        words = words_of(column)
-        if column == "key 2":
-            is_seed = all(re.fullmatch(r"(?:seed|run)?[-_ ]*\d+", str(value)) for value in values)
-            return {"unit": {column: "seed" if is_seed else "dataset"}}
-        if column == "place":
-            return {"unit": {column: "task"}}
-        by_kind = guessed_kind(column, roles, frame)
-        if by_kind:
-            return by_kind
-        if not is_ambiguous:
-            continue
-        if words & LIKE_RUNS and not units & {"run", "seed"}:
-            return {"unit": {column: "run"}}
-        with_it = not frame.duplicated([*keys, column]).any()
-        is_method = bool(words & METHOD_WORDS)
-        if with_it and not is_method and values.nunique() > (FEW_VALUES if units else 2):
-            by_data = words & LIKE_DATASETS or column == FILE
-            by_data = by_data or (is_nameless(column) and not is_numeric(values))
-            likely = (
-                "dataset"
-                if by_data
-                else "item"
-                if "task" in units or not is_numeric(values) or words & {"id", "uid"}
-                else "task"
-            )
-            return {"unit": {column: likely}}
-        if values.nunique() <= FEW_VALUES or column == FILE or is_method:
+        word = numbered_word(values)
+        if word and word not in roles.words():
+            return {"unit": {column: word}}
+        is_kind = roles.wide and not is_numeric(values) and count <= FEW_KINDS
+        if is_kind and values.value_counts().min() > 1:
             return {"by": [column]}
-    if columns == [FILE]:
-        return {"by": columns}
-    return {"ignore": list(columns)}
+        if are_told_apart:
+            continue
+        if words_of(column) & LIKE_RUNS and not units & {"run", "seed"}:
+            return {"unit": {column: "run"}}
+        is_method = bool(words_of(column) & METHOD_WORDS)
+        tells_apart = not frame.duplicated([*keys, column]).any()
+        if tells_apart and not is_method and count > (FEW_VALUES if units else 2):
+            return {"unit": {column: likely_unit(column, values, units)}}
+        if count <= FEW_VALUES or column == FILE or is_method:
+            return {"by": [column]}
+    return {"by": [FILE]} if columns == [FILE] else {"ignore": [*columns]}
 
 
-def guessed_kind(column: str, roles: named.Roles, frame: pd.DataFrame) -> dict[str, object]:
-    """Blocks by the kinds of rows in a column; one kind where another orders the methods otherwise."""
-    values = frame[column]
-    is_kind = roles.wide and not is_numeric(values) and values.nunique() <= FEW_KINDS
-    if not is_kind or values.value_counts().min() < 2:
-        return {}
-    if rank_oppositely(column, roles, frame):
-        return {"where": [f"{column}={values.iloc[0]}"]}
-    return {"by": [column]}
+def likely_unit(column: str, values: pd.Series, units: set[str]) -> str:
+    """What a column most likely numbers or names."""
+    is_text = not is_numeric(values)
+    if words_of(column) & LIKE_DATASETS or column == FILE or (is_nameless(column) and is_text):
+        return "dataset"
+    return "item" if is_text or "task" in units or words_of(column) & LIKE_ITEMS else "task"
+
+
+def numbered_word(values: pd.Series) -> str | None:
+    """The unit that all values of a column name with a number, as seed0 and seed1 do."""
+    matches = [NUMBERED.fullmatch(str(value)) for value in values.unique()]
+    words = {match["word"] for match in matches if match and match["word"] and not match["method"]}
+    return words.pop().lower() if len(words) == 1 and all(matches) else None
 
 
 # The command --------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ class Results(Conclusions):
             measured, analysed, chosen = analysed_tables(tables, options)
         except Unassigned as error:
             asked = proposal.Question(tables, options, files)
-            raise proposal.refusal(error, asked, analysed_tables) from None
+            raise proposal.refusal(error, asked) from None
         return replace(cls.from_analysis(measured, analysed, chosen), options=options)
 
     @classmethod

@@ -268,21 +268,23 @@ def sample_of_grid(
     bounds = place.difference_bounds
     intervals = {name: mean_interval(grid[name].dropna(), place) for name in grid}
 
-    def are_paired(first: str, second: str) -> bool:
-        count = len(grid[[first, second]].dropna())
-        return count == grid[[first, second]].count().max() or (shared_only and count > 1)
+    sizes = grid.count()
+    independent: set[frozenset[str]] = set()
 
     def difference(first: str, second: str) -> Interval:
-        if are_paired(first, second):
+        differences = paired(grid, first, second)
+        count = len(differences)
+        if count == max(sizes[first], sizes[second]) or (shared_only and count > 1):
             interval_of = interval_over_datasets if shared_only else stats.open_task_interval
-            return interval_of(paired(grid[[first, second]].dropna()), level, bounds=bounds)
+            return interval_of(differences, level, bounds=bounds)
+        independent.add(frozenset([first, second]))
         return stats.welch_interval(
             grid[first].dropna(), grid[second].dropna(), level, bounds=bounds
         )
 
     sample = sample_of(place, intervals, difference, unit, "paired t-test")
     for pair in sample.pairs.itertuples():
-        if not are_paired(pair.a, pair.b):
+        if {pair.a, pair.b} in independent:
             sample.pairs.loc[pair.Index, "test"] = "Welch's t-test"
     add_variance_units(sample, grid)
     add_better_units(sample.pairs, grid, place.options)
@@ -291,9 +293,11 @@ def sample_of_grid(
     return sample
 
 
-def paired(columns: pd.DataFrame) -> np.ndarray:
-    """The differences of two columns, the first minus the second, without errors of rounding."""
-    return stats.paired_differences(*columns.to_numpy().T)
+def paired(grid: pd.DataFrame, first: str, second: str) -> np.ndarray:
+    """The differences of two methods on the units that both have, without errors of rounding."""
+    values = grid[first].to_numpy(), grid[second].to_numpy()
+    is_shared = np.isfinite(values[0]) & np.isfinite(values[1])
+    return stats.paired_differences(values[0][is_shared], values[1][is_shared])
 
 
 def add_variance_units(sample: Sample, grid: pd.DataFrame) -> None:
@@ -313,7 +317,7 @@ def add_variance_units(sample: Sample, grid: pd.DataFrame) -> None:
             size = sizes[names].min()
             carrying.append((counts / sizes)[names].min() * size)
         else:
-            differences = paired(grid[names].dropna())
+            differences = paired(grid, *names)
             size = len(differences)
             carrying.append(variance_units(differences))
         behind.append(size)
@@ -325,7 +329,7 @@ def add_better_units(pairs: pd.DataFrame, grid: pd.DataFrame, options: Options) 
     """Add on how many units the first of a pair is better, and on how many the second."""
     for pair in pairs.itertuples():
         if not pair.test.startswith("Welch"):
-            gains = options.sign * paired(grid[[pair.a, pair.b]].dropna())
+            gains = options.sign * paired(grid, pair.a, pair.b)
             counts = int((gains > 0).sum()), int((gains < 0).sum())
             pairs.loc[pair.Index, ["units_better", "units_worse"]] = counts
 

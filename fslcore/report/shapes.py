@@ -17,6 +17,7 @@ from .vocabulary import ANSWERS, METRICS, ROLE_OF, is_accuracy, is_summary, plai
 
 FEW_VALUES = 4  # different values of a block that may come again by chance
 COUNT_KEYS = ("ways", "shots", "queries")
+MOST_METHODS = 60  # compared two by two; the 1,770 pairs take some seconds
 
 
 def measurements(tables: Sequence[Table], options: Options) -> Measurements:
@@ -220,9 +221,15 @@ def without_summaries(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 
 
 def check_reference(rows: pd.DataFrame, options: Options) -> None:
-    """Raise `InputError` for a reference that is no method."""
+    """Raise `InputError` for a reference that is no method, and for many methods without one."""
+    names = sorted(set(rows["method"]))
     if options.reference is not None:
-        choice("reference", options.reference, sorted(set(rows["method"])))
+        choice("reference", options.reference, names)
+    elif len(names) > MOST_METHODS:
+        raise InputError(
+            f"{len(names)} methods; up to {MOST_METHODS} are compared two by two, or one with all "
+            "others (reference=NAME)"
+        )
 
 
 def with_units(

@@ -109,15 +109,11 @@ def test_an_index_without_a_name_has_methods_beside_it_where_rows_are_more():
     assert results.pairs["difference"][0] == pytest.approx(OF_DATASETS)
 
 
-def test_of_an_index_without_a_name_both_readings_are_proposed():
+def test_of_an_index_without_a_name_nothing_is_proposed_where_either_may_be_methods():
     table = DATASETS.set_index("dataset").T.rename_axis("column 1").reset_index()
-    with pytest.raises(UnnamedRoles, match="type one of") as error:
+    with pytest.raises(UnnamedRoles, match="may be methods .*or data sets") as error:
         Results.from_frame(table)
-    by_row, by_column = (
-        Results.from_frame(table, **proposed.typed(error.value, place)[1]) for place in range(2)
-    )
-    assert by_row.pairs["difference"][0] == pytest.approx(OF_DATASETS)
-    assert {*by_column.methods["method"]} == {*"abcdef"}
+    assert proposed.commands(error.value) == []
 
 
 def test_runs_with_names_are_proposed_as_methods():
@@ -129,12 +125,17 @@ def test_runs_with_names_are_proposed_as_methods():
     assert results.pairs["difference"][0] == pytest.approx(OF_DATASETS)
 
 
-def test_means_of_a_measure_are_proposed_as_values_of_the_methods():
+def test_of_several_measures_none_is_proposed():
     """A column of means and another measure were proposed as two methods, or as data sets."""
     table = renamed(task="sentence", accuracy="mean_mass")
-    table = table.assign(mean_mass_all=RNG.random(60), prec_at_1=RNG.random(60))
-    options = proposed_options(table)
-    assert options["value"] == "mean_mass" and "dataset" not in options
+    table = table.assign(mean_mass_all=RNG.random(60), precision_at_1=RNG.random(60))
+    with pytest.raises(
+        UnnamedRoles, match="mean_mass, mean_mass_all may each be the values"
+    ) as error:
+        Results.from_frame(table)
+    assert proposed.commands(error.value) == []
+    results = proposed.from_frame(table, value="mean_mass", ignore=["mean_mass_all"])
+    assert results.pairs["difference"][0] == pytest.approx(GAP)
 
 
 def proposed_options(table):
@@ -633,40 +634,23 @@ def test_values_inside_of_what_was_left_out_are_named(tmp_path):
         Results.read(tmp_path / "r.json")
 
 
-def test_each_of_several_measures_has_a_command_of_its_own():
-    """Base, New and their harmonic mean H of two methods: three reports, none of six methods."""
-    gaps = {"Base": -2.0, "New": 8.0, "H": 4.0}
-    measures = {f"CoX {name}": DATASETS["ours"] + k for k, name in enumerate(gaps)}
-    measures |= {
-        f"Ours {name}": DATASETS["ours"] + k + gap + RNG.normal(0, 0.1, 6)
-        for k, (name, gap) in enumerate(gaps.items())
-    }
-    table = DATASETS[["dataset"]].assign(**measures)
-    with pytest.raises(UnnamedRoles, match="type one of") as error:
-        Results.from_frame(table)
-    assert len(proposed.commands(error.value)) == 3
-    for place, (name, gap) in enumerate(gaps.items()):
-        pair = Results.from_frame(table, **proposed.typed(error.value, place)[1]).pairs.iloc[0]
-        assert {pair["a"], pair["b"]} == {f"CoX {name}", f"Ours {name}"}
-        assert pair["a"].startswith("Ours" if gap > 0 else "CoX")
-        assert pair["difference"] == pytest.approx(abs(gap), abs=0.3)
+def test_of_several_measures_of_methods_none_is_proposed():
+    """Base, New and their harmonic mean H of two methods: no six methods."""
+    names = [
+        f"{method} {measure}" for method in ("CoX", "Ours") for measure in ("Base", "New", "H")
+    ]
+    measures = {name: DATASETS["ours"] + RNG.normal(0, 1, 6) for name in names}
+    with pytest.raises(
+        UnnamedRoles, match=r"Base, New, H .*methods=\['CoX Base', 'Ours Base'\]"
+    ) as error:
+        Results.from_frame(DATASETS[["dataset"]].assign(**measures))
+    assert proposed.commands(error.value) == []
 
 
 KINDS = pd.DataFrame(
     {"type": np.repeat(["binary", "multiclass"], 6), "dataset": [*"abcdefghijkl"],
      "base": np.r_[DATASETS["base"] / 100, 1 - DATASETS["base"] / 100], "ours": np.r_[DATASETS["ours"] / 100, 1 - DATASETS["ours"] / 100]}
 )  # fmt: skip
-
-
-def test_kinds_of_rows_in_which_methods_rank_oppositely_are_reported_apart():
-    """AUC in some rows and log loss in others: one column has two directions."""
-    with pytest.raises(UnnamedRoles, match="rank in the opposite order") as error:
-        Results.from_frame(KINDS)
-    assert len(proposed.commands(error.value)) == 2
-    for place, kind in enumerate(("binary", "multiclass")):
-        results = Results.from_frame(KINDS, **proposed.typed(error.value, place)[1])
-        assert results.pairs.iloc[0]["a"] == "ours" and f"only type={kind}" in results.reading[0]
-        assert results.lower_is_better == (kind == "multiclass")
 
 
 def test_methods_on_different_datasets_are_compared_unpaired():
@@ -679,20 +663,22 @@ def test_methods_on_different_datasets_are_compared_unpaired():
 
 
 def test_blocks_of_any_kind_need_a_measure():
-    """What columns measure may differ between blocks, where no name says what it is; no order of
-    methods is taken for an answer.
+    """AUC in some rows and log loss in others: what columns measure may differ between blocks, where
+    no name says what it is.
     """
+    with pytest.raises(
+        UnnamedRoles, match="--by type.*nothing says what the columns measure"
+    ) as error:
+        Results.from_frame(KINDS)
+    assert proposed.commands(error.value) == [] and "higher_is_better=True" in str(error.value)
     usual = {"methods": ["base", "ours"], "by": ["type"]}
-    with pytest.raises(UnnamedRoles, match="nothing says what the columns measure") as error:
-        Results.from_frame(KINDS, **usual)
-    assert proposed.commands(error.value) == []
-    same = KINDS.assign(base=np.tile(DATASETS["base"], 2), ours=np.tile(DATASETS["ours"], 2))
-    with pytest.raises(UnnamedRoles, match="higher_is_better=True") as error:
-        Results.from_frame(same, **usual)
-    assert proposed.typed(error.value)[1]["higher_is_better"]
     for measure in ({"higher_is_better": True}, {"value": "accuracy"}):
-        assert len(Results.from_frame(same, **usual, **measure).pairs) == 2
-    named = same.rename(columns={"type": "shots"})
+        assert len(Results.from_frame(KINDS, **usual, **measure).pairs) == 2
+    loss = Results.from_frame(
+        KINDS, methods=["base", "ours"], where=["type=multiclass"], lower_is_better=True
+    )
+    assert loss.pairs.iloc[0]["a"] == "ours"
+    named = KINDS.rename(columns={"type": "shots"})
     assert len(Results.from_frame(named, methods=["base", "ours"]).pairs)
 
 

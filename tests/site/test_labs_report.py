@@ -27,8 +27,8 @@ from fslcore.report import (
     options,
     proposal,
     read,
-    results,
     roles,
+    shapes,
     tables as cells,
     vocabulary,
     words,
@@ -156,7 +156,7 @@ def script_of_columns():
         "SAMPLING": {"unknown": applies.UNKNOWN, "open": applies.OPEN, "closed": applies.CLOSED},
         "FEW_UNITS": analysis.FEW_UNITS,
         "MOST_KURTOSIS": analysis.MOST_KURTOSIS,
-        "MOST_METHODS": analysis.MOST_METHODS,
+        "MOST_METHODS": shapes.MOST_METHODS,
     }
     lines = [
         f"  {name}: {json.dumps(table, ensure_ascii=False)}," for name, table in tables.items()
@@ -541,8 +541,8 @@ def test_page_and_command_agree_on_roles(lab, tmp_path, name):
     if by_words is not None:
         assert lab(name, content, code=ROLES) == by_words
     question = proposal.Question(tables, usual, [name])
-    proposed, _ = proposal.proposal(question, results.analysed_tables)
-    choices = proposed and choices_of(proposed.options, frame)
+    likely, problem = proposal.proposal(question)
+    choices = None if problem else choices_of(likely.options, frame)
     if choices is None:
         assert "refused" in lab(name, content, {"roles": []}, code=CHOSEN)
         return

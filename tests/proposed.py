@@ -27,7 +27,7 @@ def from_frame(frame, name="results", **options):
     try:
         return Results.from_frame(frame, name, **options)
     except UnnamedRoles as error:
-        if "fslcore report" not in str(error):
+        if not commands(error):
             raise
         return Results.from_frame(frame, name, **typed(error)[1])
 
@@ -37,7 +37,7 @@ def read(paths, **options):
     try:
         return Results.read(paths, **options)
     except UnnamedRoles as error:
-        if "fslcore report" not in str(error):
+        if not commands(error):
             raise
         files, roles = typed(error)
         return Results.read(files, **roles)

@@ -12,7 +12,7 @@ OPEN = (
 )
 UNKNOWN = (
     "Verdicts apply to new tasks of these test data if tasks share data, to new data if they do "
-    "not: say --sampling closed or open."
+    "not: the option sampling (closed or open) says which."
 )
 NEW_CLASSES = "The sample is the classes: verdicts apply to new classes like these."
 NEW_ITEMS = (

@@ -50,7 +50,7 @@ def analyse_tasks(place: Place) -> list[Sample]:
         else:
             way_out = f"Run all methods on the same {units} for shorter intervals."
             if len(shared) > 1:
-                way_out = f"{len(shared):,} {units} are shared by all: --common compares on these."
+                way_out = f"{len(shared):,} {units} are shared by all: the option common compares on these."
             analysis.cautions.append(
                 f"Methods have different {units}, so their differences are unpaired (Welch): what "
                 f"makes {units} hard for all methods does not cancel. {way_out}"

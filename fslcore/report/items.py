@@ -148,7 +148,7 @@ def complete_rows(scores: pd.DataFrame, unit: str) -> pd.DataFrame:
 
 
 def evened(place: Place, unit: str) -> Place:
-    """With --common the items that every support of every method scores, else all."""
+    """With ``common`` the items that every support of every method scores, else all."""
     scores = place.rows
     complete = complete_rows(scores, unit)
     items = f"{complete[unit].nunique():,} of {scores[unit].nunique():,} {plural(unit)}"
@@ -156,7 +156,8 @@ def evened(place: Place, unit: str) -> Place:
         place.analysis.assumptions.append(f"Only {items} are used, which all supports score.")
         return replace(place, rows=complete)
     place.analysis.cautions.append(
-        f"{items} are scored under all supports of all methods: --common compares on these alone."
+        f"{items} are scored under all supports of all methods: the option common compares on "
+        "these alone."
     )
     return place
 

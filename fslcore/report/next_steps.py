@@ -33,7 +33,7 @@ def next_steps(results: Conclusions) -> list[Step]:
     """What to do next, the most useful first."""
     report = command(results.files, results.options)
     steps = []
-    if any("--common" in caution for caution in results.cautions):
+    if any("option common" in caution for caution in results.cautions):
         purpose = "Compares methods on what all of them share."
         steps.append(Step(f"{report} --common", purpose))
     if UNKNOWN in results.applies:

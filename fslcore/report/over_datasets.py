@@ -7,7 +7,7 @@ import pandas as pd
 from .. import stats
 from ..stats.across_datasets import decisive_datasets, nearly_all_are_one, signed_rank_p_value
 from .options import Options
-from .samples import Place, paired
+from .samples import Place, paired, shared_units
 
 
 def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
@@ -18,7 +18,7 @@ def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame)
         bounds = place.difference_bounds
         decisive = decisive_datasets(differences, place.options.level, bounds=bounds)
         if decisive.size:
-            datasets = grid[[pair.a, pair.b]].dropna().index
+            datasets = grid.index[shared_units(grid, pair.a, pair.b)]
             names = " or ".join(map(str, datasets[decisive[:2]]))
             more = f" (or {len(decisive) - 2} more)" if len(decisive) > 2 else ""
             decided.append(f"without {names}{more}, {pair.a} − {pair.b} is not significant{place}")

@@ -9,7 +9,6 @@ import glob
 import json
 import os
 import re
-import shlex
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
@@ -27,25 +26,17 @@ from . import logs
 from .model import Table
 from .options import Options
 from .tables import Reading, typed
-from .text import python_text, read_text
+from .text import read_text
 from .vocabulary import is_accuracy, plain_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log", ".out", ".md", ".tex", "")
-# Formats that need another library; the line writes them as a CSV. None runs code of the file.
-CONVERSIONS = {
-    ".pt": "import torch, pandas as pd; pd.DataFrame({{name: values.tolist() for name, values in "
-    "torch.load({path}, weights_only=True).items()}}).to_csv({target}, index=False)",
-    ".mat": "import scipy.io, pandas as pd; "
-    "pd.DataFrame({{name: values.ravel() for name, values in "
-    "scipy.io.loadmat({path}).items() if name[0] != '_'}}).to_csv({target}, index=False)",
-}
-CONVERSIONS[".pth"] = CONVERSIONS[".pt"]
 PREDICTIONS = {"predictions", "preds", "ypred", "groundtruths", "groundtruth", "ytrue"}
+NUMBERED_PARTS = ("seed", "run", "fold", "task", "split")  # of a path, before their number
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".tgz")
-PICKLES = (".pkl", ".pickle")
+PICKLES = (".pkl", ".pickle", ".pt", ".pth")
 BYTES_OF_XML = 10  # of memory per byte of a spreadsheet's XML: its cells as objects of Python
 BYTES_OF_CELL = 8  # of a table in memory, at least
 ROWS, ROWS_OF_DELTAS = 2**16, 16  # of a Parquet file whose texts are measured together
@@ -98,10 +89,7 @@ def expanded(paths: Sequence[Path]) -> list[FilePath]:
         elif os.path.isdir(path):
             inside = files_inside(path)
             if not inside:
-                pattern = path_pattern(below(path))
-                if pattern is None:
-                    raise InputError(without_files(path))
-                raise Folders(f"{path} has folders and no files", pattern)
+                raise InputError(without_files(path))
             files += [FilePath(file, {}) for file in inside]
         else:
             files.append(FilePath(path, {}))
@@ -114,25 +102,12 @@ def expanded(paths: Sequence[Path]) -> list[FilePath]:
 
 
 def without_files(path: Path) -> str:
-    """The refusal of a folder without files, and without a pattern for those below it."""
-    if not below(path):
+    """The refusal of a folder without files, with a pattern for those of its folders."""
+    files = below(path)
+    if not files:
         return f"{path} has no files"
-    pattern = f"{path}/{{method}}/results.json"
+    pattern = path_pattern(files) or f"{path}/{{method}}/results.json"
     return f"{path} has folders and no files; name those to read by a pattern, such as '{pattern}'"
-
-
-class Folders(InputError):
-    """A folder of folders.
-
-    Attributes
-    ----------
-    pattern : str
-        That matches the files below.
-    """
-
-    def __init__(self, message: str, pattern: str) -> None:
-        super().__init__(message)
-        self.pattern = pattern
 
 
 def below(folder: Path) -> list[str]:
@@ -194,7 +169,8 @@ def path_pattern(paths: Sequence[str]) -> str | None:
         words = {match[1] for match in numbered if match}
         if all(numbered) and len(words) == 1:
             word = words.pop()
-            name = word if word in ("seed", "run", "fold", "task", "split") else "number"
+            known = [text for text in (word, *parts[-2:-1]) if text in NUMBERED_PARTS]
+            name = known[0] if known else "number"
             name = name if f"{{{name}}}" not in "".join(parts) else f"{name}_{len(parts)}"
             parts.append(f"{word}{{{name}}}")
         elif names:
@@ -248,7 +224,7 @@ def read_table(path: Path, options: Options) -> Table:
 
 
 def other_format(path: Path) -> str:
-    """The refusal of another format, with a line of Python that writes it as a CSV, if known."""
+    """The refusal of another format."""
     endings = filter(None, [*TEXT_ENDINGS, *JSON_READERS, *READERS])
     message = f"{path.name}: {', '.join(endings)} are read"
     if path.suffix.lower() in PACKED:
@@ -258,11 +234,7 @@ def other_format(path: Path) -> str:
             f"{message}; a pickle can run code when it is loaded, so none is: write the table with "
             ".to_csv where it was made"
         )
-    line = CONVERSIONS.get(path.suffix.lower())
-    if line is None:
-        return message
-    code = line.format(path=python_text(path.name), target=python_text(f"{path.stem}.csv"))
-    return f"{message}; this writes it as a CSV: python -c {shlex.quote(code)}"
+    return message
 
 
 # Other formats ------------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def methods_of(recording: Recording) -> dict[str, MethodTasks]:
 
 
 def chosen_methods(methods: dict[str, MethodTasks], options: Options) -> dict[str, MethodTasks]:
-    """Methods that the user does not leave out; with --common, on the tasks that all share."""
+    """Methods that the user does not leave out; with ``common``, on the tasks that all share."""
     rows = chosen_rows(pd.DataFrame({"method": [*methods]}), options.where)
     names = options.methods or list(rows["method"])
     for name in names:
@@ -284,7 +284,7 @@ def recording_cautions(
     if len(numbers) > 1:
         cautions.append(
             "Methods have different tasks: each pair is compared on those that both have "
-            "(--common: that all have), and unpaired where there are none."
+            "(with the option common: that all have), and unpaired where there are none."
         )
     return cautions
 

@@ -16,7 +16,7 @@ from ..errors import InputError, choice, quoted
 from ..recorder import is_recording
 from . import analysis, page, proposal, read, recordings, shapes, terminal, words
 from .conclusions import Conclusions, methods_of, pairs_of
-from .model import Measurements, Table, UnnamedRoles
+from .model import Measurements, Table
 from .next_steps import Step, next_steps
 from .options import Options
 from .roles import Unassigned
@@ -83,10 +83,7 @@ class Results(Conclusions):
         names = [name for name in paths if isinstance(name, (str, os.PathLike)) and name]
         if not paths or len(names) < len(paths):
             raise InputError(f"path must be the names of files, got {quoted(path)}")
-        try:
-            files = read.expanded([Path(name).expanduser() for name in names])
-        except read.Folders as error:
-            raise of_folders(error, options) from None
+        files = read.expanded([Path(name).expanduser() for name in names])
         given = [file.path for file in files]
         if any(map(is_recording, given)):
             measured, analysed = recordings.analyse_recordings(given, chosen)
@@ -211,16 +208,6 @@ class Results(Conclusions):
 
     def _repr_html_(self) -> str:
         return page.html(self)
-
-
-def of_folders(error: read.Folders, options: dict[str, Any]) -> InputError:
-    """The error for a folder of folders: the pattern of its files, with what else has to be named."""
-    try:
-        Results.read(error.pattern, **options)
-    except InputError as further:
-        return type(further)(f"{error}. Of {error.pattern}: {further}")
-    line = proposal.command([error.pattern], checked_options(options))
-    return UnnamedRoles(f"{error}. If this is meant, type:\n  {line}")
 
 
 def analysed_tables(

@@ -272,11 +272,10 @@ def sample_of_grid(
     independent: set[frozenset[str]] = set()
 
     def difference(first: str, second: str) -> Interval:
-        differences = paired(grid, first, second)
-        count = len(differences)
+        count = shared_units(grid, first, second).sum()
         if count == max(sizes[first], sizes[second]) or (shared_only and count > 1):
             interval_of = interval_over_datasets if shared_only else stats.open_task_interval
-            return interval_of(differences, level, bounds=bounds)
+            return interval_of(paired(grid, first, second), level, bounds=bounds)
         independent.add(frozenset([first, second]))
         return stats.welch_interval(
             grid[first].dropna(), grid[second].dropna(), level, bounds=bounds
@@ -293,11 +292,16 @@ def sample_of_grid(
     return sample
 
 
+def shared_units(grid: pd.DataFrame, first: str, second: str) -> np.ndarray:
+    """Which units of a grid both of two methods have."""
+    return (grid[first].notna() & grid[second].notna()).to_numpy()
+
+
 def paired(grid: pd.DataFrame, first: str, second: str) -> np.ndarray:
     """The differences of two methods on the units that both have, without errors of rounding."""
-    values = grid[first].to_numpy(), grid[second].to_numpy()
-    is_shared = np.isfinite(values[0]) & np.isfinite(values[1])
-    return stats.paired_differences(values[0][is_shared], values[1][is_shared])
+    is_shared = shared_units(grid, first, second)
+    values = [grid[name].to_numpy()[is_shared] for name in (first, second)]
+    return stats.paired_differences(*values)
 
 
 def add_variance_units(sample: Sample, grid: pd.DataFrame) -> None:

@@ -147,7 +147,8 @@ def scaled(
         notes.append("Values from 0 to 1 are read as shares.")
     if (values % 1 == 0).all() and values.max() > 1 and options.out_of is None:
         notes.append(
-            "Whole numbers are read as percent; if they count right answers, say --out-of N."
+            "Whole numbers are read as percent; if they count right answers, the option "
+            "out_of says of how many."
         )
     rows["accuracy"] *= PERCENT / full_score
     is_named = measure or any(words_of(column) & {"acc", "accuracy"} for column in roles.wide)
@@ -310,7 +311,7 @@ def numbered_rows(
     if not (has_places and by_method):
         place = rows.groupby([*keys], sort=False, dropna=False).cumcount()
     rows = rows.assign(**{unit: place})
-    notes.append(f"Row k of each method is {unit} k, as --rows says.")
+    notes.append(f"Row k of each method is {unit} k, as the option rows says.")
     count = rows.groupby([*keys], dropna=False)[unit].transform("size")
     place = [rows[key] for key in keys if key != "method"] or [np.zeros(len(rows))]
     most = count.groupby(place, dropna=False).transform("max")
@@ -478,5 +479,5 @@ def check_copies(rows: pd.DataFrame, key: str, blocks: Sequence[str], notes: lis
         notes.append(
             f"Every {key} of {', '.join(dict.fromkeys(equal))} has the very same numbers: it is "
             "read as a method without randomness. If they are copies of one file, leave them out "
-            f"(--where '{key}!=NUMBER')."
+            f"(the option where: {key}!=NUMBER)."
         )

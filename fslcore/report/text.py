@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
-import json
 import re
-import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,11 +16,9 @@ from ..errors import InputError, shown
 from .numbers import PLUS_MINUS, number_in, without_markup
 from .options import Options
 from .tables import COMMENTS, Reading, is_value, typed
-from .vocabulary import words_of
 
 # In the order in which they are tried.
 SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
-LOGGED = re.compile(r"([A-Za-z][A-Za-z @/_-]*?\d?)\s*[:=]?\s+?(\d+\.\d+)")
 
 
 @dataclass(frozen=True)
@@ -306,7 +302,7 @@ def checked_names(names: list[str], file: str) -> list[str]:
 
 
 def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
-    """The refusal of free text, with the line of Python that extracts the numbers of this file."""
+    """The refusal of free text."""
     if any("<table" in line.lower() for line in lines):
         return f"{path.name} has tables of HTML: write one of them as a CSV"
     if sum(line.lstrip().startswith("|") for line in lines) > 1:
@@ -314,24 +310,7 @@ def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
             f"{path.name} has other lines than those of one table: keep the lines of one table, "
             "which begin with |, in a file of their own"
         )
-    labels = Counter(match[1].strip() for line in lines for match in LOGGED.finditer(line))
-    named = [label for label in labels if re.search(r"acc|score|top.?1", label, re.IGNORECASE)]
-    named = [label for label in named if not words_of(label) & {"train", "training", "val"}]
-    message = f"{path.name} is no table: its lines do not have equally many cells"
-    if not named:
-        return f"{message}; it must have a line of names and a row per task"
-    label = max(named, key=labels.__getitem__)
-    pattern = rf"{re.escape(label)}\s*[:=]?\s*(\d+\.?\d*)".replace("\\ ", " ")
-    source, target = python_text(path.name), python_text(f"{path.stem}.csv")
-    code = (
-        f"import re; text = open({source}).read(); "
-        f'open({target}, "w").write("accuracy\\n" + '
-        f'"\\n".join(re.findall(r"{pattern}", text)))'
+    return (
+        f"{path.name} is no table: its lines do not have equally many cells. Write the results as a "
+        "line of names and a row per task, seed or data set, without the other lines of a log"
     )
-    numbers = f'its {labels[label]} numbers of "{label}"'
-    return f"{message}; this writes {numbers} as a table: python -c {shlex.quote(code)}"
-
-
-def python_text(text: str) -> str:
-    """A text as Python writes it, in double quotes, so that a shell's single quotes hold it."""
-    return json.dumps(text)

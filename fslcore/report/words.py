@@ -276,7 +276,7 @@ def aligned(table: pd.DataFrame) -> list[str]:
 
 def readings_with_options(results: Conclusions) -> list[str]:
     """The readings that an option could change, which a user has to see."""
-    return [note for note in results.reading[1:] if "--" in note][:3]
+    return [note for note in results.reading[1:] if "the option " in note][:3]
 
 
 def paper_sentence(results: Conclusions) -> str:

@@ -120,7 +120,7 @@ def test_uneven_scores_apply_to_items_and_name_the_way_to_more(missing, common_t
     frame = frame.drop(frame.query(missing).index)
     results = report_on(frame)
     assert targets(results) == ["new items"] and "not every support" in results.applies[0]
-    assert any("--common" in line for line in results.cautions)
+    assert any("option common" in line for line in results.cautions)
     common = report_on(frame, common=True)
     assert targets(common) == common_targets
     if common_targets == CROSSED:

@@ -3,8 +3,6 @@
 import csv
 import json
 import re
-import shlex
-import subprocess
 import sys
 import zipfile
 
@@ -15,7 +13,6 @@ import pytest
 from numpy.testing import assert_allclose
 from refusal import refuses
 
-from fslcore.errors import InputError
 from fslcore.report import Results
 from fslcore.report.text import is_rule, lines_of
 
@@ -163,50 +160,18 @@ def test_a_file_per_method_and_a_folder_are_one_table(tmp_path):
         assert_allclose(proposed.read(path).pairs["p"], EXPECTED["p"])
 
 
-def printed_command(message):
-    """The line of Python that a refusal prints."""
-    words = shlex.split(message[message.index("python -c") :])
-    return [sys.executable, *words[1:3]]
-
-
-def test_a_log_is_refused_with_a_line_that_extracts_its_numbers(tmp_path):
-    log = tmp_path / "train.log"
-    lines = [
-        f"[{i}] loss: {i / 100:.2f} | test acc: {value}"
-        for i, value in enumerate(ACCURACIES["ours"])
-    ]
-    lines[3] += " (best so far, saved)"
-    lines.insert(7, "evaluating …")
-    log.write_text("\n".join(lines))
-    with refuses("train.log is no table") as refused:
-        proposed.read(log)
-    subprocess.run(printed_command(str(refused.value)), cwd=tmp_path, check=True)
-    assert proposed.read(tmp_path / "train.csv").methods["mean"][0] == pytest.approx(
-        ACCURACIES["ours"].mean()
-    )
+def test_a_log_is_refused_as_what_it_is(tmp_path):
+    (tmp_path / "t.log").write_text("[0] test acc: 71.2\n[1] test acc: 72.2 (best so far, saved)\n")
+    with refuses("t.log is no table", "without the other lines of a log"):
+        proposed.read(tmp_path / "t.log")
 
 
 def test_a_pickle_is_never_loaded_and_no_command_loads_it(tmp_path):
-    ACCURACIES.to_pickle(tmp_path / "r.pkl")
-    with refuses("can run code") as refused:
-        proposed.read(tmp_path / "r.pkl")
-    assert "python" not in str(refused.value) and "read_pickle" not in str(refused.value)
-
-
-@pytest.mark.parametrize("ending", [".mat", ".log"])
-@pytest.mark.parametrize(
-    "name", ["x$(touch PWN)", "x`touch PWN`", "x' ; touch PWN '", 'x"; touch PWN "']
-)
-def test_a_command_that_is_offered_holds_the_files_name_as_one_text(tmp_path, name, ending):
-    path = tmp_path / f"{name}{ending}"
-    path.write_text("acc: 71.25 of a\nacc: 72.50 of a b\nepoch acc: 7.25\n")
-    with refuses("python -c") as refused:
-        proposed.read(path)
-    line = str(refused.value)
-    subprocess.run(["sh", "-c", line[line.index("python -c") :]], cwd=tmp_path, capture_output=True)
-    assert not (tmp_path / "PWN").exists()
-    if ending == ".log":
-        assert (tmp_path / f"{name}.csv").read_text().startswith("accuracy\n71.25\n72.50")
+    for ending in ("pkl", "pickle", "pt", "pth"):
+        ACCURACIES.to_pickle(tmp_path / f"r.{ending}")
+        with refuses("can run code") as refused:
+            proposed.read(tmp_path / f"r.{ending}")
+        assert "python" not in str(refused.value) and "read_pickle" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -402,22 +367,6 @@ def test_reading_takes_a_time_in_proportion_to_the_lines(monkeypatch):
         return Line.compared
 
     assert comparisons(400) <= 2 * comparisons(200) + 400
-
-
-@pytest.mark.parametrize(
-    "log, words",
-    [
-        ("Test: [{0}/9] loss: 0.9{0} (0.95) acc1: 7{0}.09 (76.1)\n", ["acc1"]),
-        ("[{0}/9] {0} of 9: loss 0.9{0}; {0}\n", ["line of names"]),
-    ],
-)
-def test_only_accuracies_of_a_log_are_offered_as_a_table(tmp_path, log, words):
-    lines = [log.format(number) + "more\n" * (number % 3) for number in range(9)]
-    (tmp_path / "r.log").write_text("".join(lines))
-    with pytest.raises(InputError) as error:
-        Results.read(tmp_path / "r.log")
-    assert all(word in str(error.value) for word in words), error.value
-    assert "loss" not in str(error.value)
 
 
 def test_a_title_and_a_packed_file_are_refused_as_what_they_are(tmp_path):

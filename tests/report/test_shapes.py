@@ -47,7 +47,7 @@ def test_tasks_by_methods():
     table = pd.DataFrame(accuracies(70, 66), ["ours", "theirs"]).T
     results = report_on(table)
     assert results.shape is Shape.TASKS and results.percent
-    assert "--sampling closed or open" in results.applies[0]
+    assert "the option sampling (closed or open)" in results.applies[0]
     for sampling, words in (("closed", "these images only"), ("open", "new images")):
         assert words in report_on(table, sampling=sampling).applies[0]
 
@@ -159,7 +159,10 @@ def test_methods_on_other_tasks_are_unpaired_unless_common_tasks_are_asked_for()
     table = pd.DataFrame({"ours": ours, "theirs": theirs.rename(lambda task: task + 10)})
     table = table.rename_axis("task")
     unpaired = report_on(table)
-    assert list(unpaired.pairs["test"]) == ["Welch's t-test"] and "--common" in unpaired.cautions[0]
+    assert (
+        list(unpaired.pairs["test"]) == ["Welch's t-test"]
+        and "option common" in unpaired.cautions[0]
+    )
     welch = scipy.stats.ttest_ind(ours, theirs, equal_var=False)
     assert unpaired.pairs["p"].item() == pytest.approx(welch.pvalue, rel=1e-9)
     common = report_on(table, common=True)
@@ -190,7 +193,7 @@ def test_several_places_are_answered_each():
 
 def test_counts_of_right_answers_are_percent_unless_the_full_score_is_said():
     table = pd.DataFrame({"ours": RNG.integers(40, 76, 60), "theirs": RNG.integers(40, 76, 60)})
-    assert "--out-of" in reading(report_on(table))
+    assert "the option out_of" in reading(report_on(table))
     counted = report_on(table, out_of=75)
     assert counted.methods["mean"].max() == pytest.approx(table.mean().max() / 0.75)
     assert counted.pairs["p"][0] == pytest.approx(report_on(table).pairs["p"][0])

@@ -182,7 +182,7 @@
   function analyseTasks(rows, place, options, analysis) {
     const unit = UNIT_KEYS.find(key => hasKey(rows, key)), units = plural(unit), grid = gridOf(rows, unit), shared = sharedUnits(grid).length;
     if (shared < unitsOf(grid).length) {
-      const advice = shared > 1 ? `${labs.number(shared)} ${units} are shared by all: --common compares on these.`
+      const advice = shared > 1 ? `${labs.number(shared)} ${units} are shared by all: the option common compares on these.`
         : `Run all methods on the same ${units} for shorter intervals.`;
       analysis.cautions.push(`Methods have different ${units}, so their differences are unpaired (Welch): what makes ${units} hard for all methods does not `
         + `cancel. ${advice}`);

@@ -167,7 +167,7 @@ class Results(Conclusions):
         frames = {"methods": self.methods, "pairs": self.pairs, "verdicts": self.verdicts}
         return {
             "version": 1,
-            "read": results_line(self.reading),
+            "read": self.reading[0],
             "shape": str(self.shape),
             "unit": "percent" if self.percent else "as written",
             "lower_is_better": self.lower_is_better,
@@ -224,11 +224,6 @@ def checked_options(options: dict[str, Any]) -> Options:
     for name in options:
         choice("option", name, Options.__dataclass_fields__)
     return Options(**options)
-
-
-def results_line(reading: Sequence[str]) -> str:
-    """What was read, in one sentence."""
-    return next(iter(reading), "")
 
 
 def plain_rows(frame: pd.DataFrame) -> list[dict[str, object]]:

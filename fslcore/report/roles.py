@@ -510,11 +510,13 @@ def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
 def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
     """Raise `InputError` for what is no sample: curves of training, trials, summaries, shots in headers."""
     unit_words = {"task", "item", "class", "dataset", "seed", "run", "fold", "draw"} & roles.words()
+    keys = [column for column in (roles.method, *roles.keys, *roles.blocks) if column]
+    are_told_apart = bool(keys) and not frame.duplicated(keys).any()  # then steps are a setting
     for column in frame.columns:
         if roles.has(column) or not varies(frame[column]):
             continue
         plain = plain_name(column)
-        if plain in STEPS and is_numeric(frame[column]):
+        if plain in STEPS and is_numeric(frame[column]) and not are_told_apart:
             last = texts_of(pd.Series([frame[column].max()]))[0]
             raise InputError(
                 f"{name}: {column} has {frame[column].nunique():,} values: a training curve, whose "

@@ -354,10 +354,11 @@ def shape_of(
         key for key in ("run", "draw", "seed", "fold") if key in rows and rows[key].nunique() > 1
     ]
     if len(seeded) > 1:
+        first, *_, last = seeded
         raise InputError(
-            f"{' and '.join(seeded)} both vary; one of them can be the sample: "
-            f"by={seeded[-1:]} compares within it, where=['{seeded[-1]}=…'] keeps one"
-            f"{needless(rows, seeded, roles, blocks)}"
+            f"{' and '.join(seeded)} both vary; one of them can be the sample: by={[last]} compares "
+            f"within it, where=['{last}=…'] keeps one, and ignore={[roles.column_of(first) or first]} "
+            "leaves one out that only numbers the rows"
         )
     if "support" in rows and (units or rows["support"].nunique() > 1):
         return Shape.ITEMS
@@ -374,17 +375,6 @@ def shape_of(
         notes.append("Values are 0 and 1 alone: each is read as one wrong or right answer.")
         return Shape.OUTCOMES
     return Shape.TASKS
-
-
-def needless(rows: pd.DataFrame, seeded: Sequence[str], roles: Roles, blocks: Sequence[str]) -> str:
-    """What leaves out a seed that only numbers what another column does, as that of each fold."""
-    others = [key for key in ("method", *SETTINGS, *blocks, *UNIT_KEYS) if key in rows]
-    for key in ("seed", "draw"):
-        column = roles.column_of(key)
-        rest = [other for other in seeded if other != key]
-        if column and key in seeded and not rows.duplicated([*others, *rest]).any():
-            return f"; ignore={[column]} leaves it out, as rows differ without it"
-    return ""
 
 
 def shape_of_means(
@@ -418,20 +408,14 @@ def shape_of_seeded(key: str, options: Options, roles: Roles) -> Shape:
         return Shape.RUNS
     if key == "fold":
         raise InputError(
-            "a fold beside tasks or items: compare within each fold (by=['fold']), or say what it is "
-            f"(unit={{'fold': 'run'}}, or 'draw'){of_task_datasets(roles)}"
+            "a fold beside tasks or items: compare within each fold (by=['fold']), within each task "
+            "if tasks are data sets (by=['task']), or say what it is (unit={'fold': 'run'}, or 'draw')"
         )
     raise Unassigned(
         "what a seed numbers has to be said: seed='runs' (trainings), seed='tasks' (draws of tasks); "
         "of items also unit={'seed': 'support'} (examples or prompts)",
         [], ["seed"], roles,
     )  # fmt: skip
-
-
-def of_task_datasets(roles: Roles) -> str:
-    """What to say where tasks with folds are data sets, as in benchmarks of AutoML."""
-    task = roles.column_of("task")
-    return f"; if a task is a data set, compare within each (by={[task]})" if task else ""
 
 
 def check_blocks(rows: pd.DataFrame, seeded: Sequence[str], blocks: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -217,24 +217,8 @@ def placed(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[keys].copy()
 
 
-class _Mean(Protocol):
-    """A row of a table of means."""
-
-    mean: float
-    half_width: float
-    low: float
-    high: float
-
-
-class _Pair(Protocol):
-    """A row of a table of pairs."""
-
-    effect: str
-    effect_size: float
-
-
-def mean_text(row: _Mean, digits: int) -> str:
-    """'71.23 ± 0.54', or both ends where they are not equally far from the mean."""
+def mean_text(row: Any, digits: int) -> str:
+    """'71.23 ± 0.54' of a row of methods, or both ends where they are not equally far from the mean."""
     text = format_interval(row.mean, row.half_width, row.low, row.high, spec=f".{digits}f")
     return str(text).replace("-", MINUS)
 
@@ -260,8 +244,8 @@ def pair_table(results: Conclusions) -> pd.DataFrame:
     return table
 
 
-def effect_text(pair: _Pair) -> str:
-    """'d_z = 0.42', with the letter of its name; nothing where there is none."""
+def effect_text(pair: Any) -> str:
+    """'d_z = 0.42' of a row of pairs, with the letter of its name; nothing where there is none."""
     symbol = pair.effect.removeprefix("Cohen's ")
     return f"{symbol} = {signed(pair.effect_size)}" if symbol else ""
 

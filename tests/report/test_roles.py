@@ -214,6 +214,15 @@ def test_an_iteration_may_be_a_training_of_its_own():
     assert "'run'" not in str(error.value)
 
 
+def test_epochs_of_rows_that_are_told_apart_are_a_setting():
+    table = LONG.assign(epochs=np.repeat([90, 100], 30))
+    with pytest.raises(UnnamedRoles, match="epochs has no role"):
+        Results.from_frame(table)
+    assert proposed.from_frame(table).pairs["difference"][0] == pytest.approx(GAP)
+    with refuses("training curve"):
+        Results.from_frame(table.drop(columns="task").assign(epochs=np.tile(range(30), 2)))
+
+
 @pytest.mark.parametrize("name", NO_SAMPLE)
 def test_what_is_no_sample_is_refused_in_these_words(name):
     table, words = NO_SAMPLE[name]

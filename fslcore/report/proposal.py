@@ -43,7 +43,7 @@ LIKE_DATASETS = set("data dataset datasets benchmark domain corpus set".split())
 METHOD_WORDS = {*VOCABULARY["method"].split()}
 LIKE_VALUES = (
     "acc accuracy correct passed success successes score scores result value reward em f1 auc map "
-    "bleu rouge performance test mean".split()
+    "bleu rouge performance test".split()
 )
 SETTINGS_OF_RUNS = set(
     "rank improvement delta diff difference gain margin pvalue p lr learning wd batch size count n id seed "
@@ -296,13 +296,15 @@ def guessed_values(
         if len(likely) == 1:
             return {"value": likely[0]}
     likely = [c for c in numeric if not words_of(c) & NO_RESULTS and not is_summary(c)]
+    texts = [column for column in columns if column not in numeric]
+    if not likely and (texts or roles.method):
+        likely = [column for column in numeric if "mean" in words_of(column)]
     likely = likely or [column for column in numeric if words_of(column) & LOWER_IS_BETTER]
     if len(likely) < 2:
         return {"value": likely[0]} if likely else {}
     measured = measurements_among(likely, frame)
     if len(measured) < 2:
         raise several_values(likely)
-    texts = [column for column in columns if column not in numeric]
     return guessed_columns(measured, texts, roles, frame)
 
 

@@ -147,8 +147,7 @@ def scaled(
         notes.append("Values from 0 to 1 are read as shares.")
     if (values % 1 == 0).all() and values.max() > 1 and options.out_of is None:
         notes.append(
-            "Whole numbers are read as percent; if they count right answers, the option "
-            "out_of says of how many."
+            "Whole numbers are read as percent; if they count right answers, set the option out_of."
         )
     rows["accuracy"] *= PERCENT / full_score
     is_named = measure or any(words_of(column) & {"acc", "accuracy"} for column in roles.wide)

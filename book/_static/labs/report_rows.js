@@ -80,7 +80,7 @@
     }
     if (out_of === null) checkOneUnit(rows, name);
     if (full === 1 && !values.every(value => value === 0 || value === 1)) notes.push("Values from 0 to 1 are read as shares.");
-    if (whole && high > 1 && out_of === null) notes.push("Whole numbers are read as percent; if they count right answers, the option out_of says of how many.");
+    if (whole && high > 1 && out_of === null) notes.push("Whole numbers are read as percent; if they count right answers, set the option out_of.");
     multiply(100 / full);
     const isNamed = measure !== null || roles.wide.some(([column]) => meets(wordsOf(column), new Set(["acc", "accuracy"])));
     const isSaid = better === "higher" || out_of !== null, isAssumed = !(isNamed || isSaid || values.every(value => value === 0 || value === 1));

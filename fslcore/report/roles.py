@@ -247,10 +247,11 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
     if unnamed or missing:
         more = f" and {len(unnamed) - MOST_NAMES:,} more" if len(unnamed) > MOST_NAMES else ""
         names = ", ".join(map(shown, unnamed[:MOST_NAMES]))
-        problem = f"{names}{more} {'has' if len(unnamed) == 1 else 'have'}"
-        message = (
-            f"{name}: {problem} no role" if unnamed else f"{name}: no column is named as values"
-        )
+        problem = f"{names}{more} {'has' if len(unnamed) == 1 else 'have'} no role"
+        has_numbers = any(is_numeric(frame[column]) for column in unnamed)
+        message = f"{name}: {problem}"
+        if "value" in missing and not has_numbers:
+            message = f"{name}: no column is named as values{f'; {problem}' if unnamed else ''}"
         if missing == ["pm"] and not unnamed:
             message = f"{name}: what ± is has to be said: pm='ci', pm='se', or pm='sd' and n=N"
         raise Unassigned(message, unnamed, missing, roles)

@@ -283,7 +283,7 @@ def test_a_comment_between_columns_of_values_is_refused_where_places_are_compare
     (tmp_path / "a.csv").write_text("\n".join(["a1,a2", *lines]))
     ACCURACIES.to_csv(tmp_path / "b.csv", index=False)
     with refuses("rows: a.csv: # failed is a comment between the rows"):
-        proposed.read([tmp_path / "a.csv", tmp_path / "b.csv"], common=True)
+        proposed.read([tmp_path / "a.csv", tmp_path / "b.csv"], common=True, higher_is_better=True)
     assert proposed.read(tmp_path / "a.csv").methods["n"].eq(39).all()
 
 

@@ -58,7 +58,6 @@ TYPES = {"int": int, "float": (int, float), "str": str, "bool": bool}
 REFUSALS = (  # names of InputError and of the classes under it: a notebook's error arrives as a name
     "BootstrapFailed",
     "Direction",
-    "Folders",
     "InputError",
     "Lost",
     "Unassigned",

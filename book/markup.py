@@ -22,12 +22,7 @@ REPLACEMENTS = [
     # empty-table-header: the corner above the labels of rows is no header.
     (re.compile(r"<th\b[^>]*>(?:\s|&nbsp;|</?p>)*</th>"), "<td></td>"),
     # A short option of a command, which the style sheet keeps on one line.
-    (
-        re.compile(
-            r'<code class="([^"]*\bliteral\b[^"]*)">(?=<span class="pre">--?[\w-]{1,24}</span></code>)'
-        ),
-        r'<code class="\1 option">',
-    ),
+    (re.compile(r'<span class="pre">(?=--?[\w-]{1,24}</span>)'), '<span class="pre option">'),
     # aria-deprecated-role: an entry of the bibliography is an item of its list.
     (re.compile(r'role="doc-biblioentry"'), 'role="listitem"'),
 ]

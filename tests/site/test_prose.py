@@ -317,9 +317,9 @@ def test_tables_are_tidied_and_nothing_is_lost():
 
 
 def test_a_short_option_is_one_word_and_other_code_is_not():
-    code = '<code class="docutils literal"><span class="pre">{}</span></code>'
-    option = code.replace("literal", "literal option")
-    assert markup.fixed(code.format("--low")) == option.format("--low")
+    code = '<code class="literal"><span class="pre">{}</span> <span class="pre">tasks</span></code>'
+    option = code.replace('"pre">{', '"pre option">{')
+    assert markup.fixed(code.format("--seed")) == option.format("--seed")
     for other in ("a--low", "fslcore.stats", "--config slower=20"):
         assert markup.fixed(code.format(other)) == code.format(other)
 

@@ -196,6 +196,8 @@ def test_one_support_says_nothing_of_others():
     assert str(study).endswith("(new items), ± unknown (new supports), ± unknown (both)")
     with refuses("at least 2 supports", "got 1"):
         study.planned(2, 100)
+    with refuses("^items", ">= 2", "got 1"):
+        study.planned(2, 1)
 
 
 def test_where_nothing_varies_items_and_supports_are_counted():

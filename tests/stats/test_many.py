@@ -138,6 +138,21 @@ def test_as_many_shuffles_in_parts_as_at_once(monkeypatch):
     assert (sum(shuffles), len(shuffles)) == (1 + friedman_nemenyi.SHUFFLES, 8)
 
 
+@pytest.mark.parametrize(
+    "differences, expected",
+    [
+        ([2.0] * 11, True),
+        ([2.0] * 10 + [2.5], True),
+        ([0.0] * 11, False),
+        ([0.0] * 10 + [2.0], False),
+    ],
+)
+def test_differences_that_are_nearly_all_one_number_are_known(differences, expected):
+    assert friedman_nemenyi.nearly_all_are_one(np.array(differences)) is expected
+    varied = np.random.default_rng(0).normal(differences)
+    assert not friedman_nemenyi.nearly_all_are_one(varied)
+
+
 def decided_and_decisive(draw, datasets):
     """Shares of studies, in percent, that find a difference, and that find it with each data set left out too."""
     rng = np.random.default_rng(datasets)

@@ -269,21 +269,22 @@ def sample_of_grid(
     intervals = {name: mean_interval(grid[name].dropna(), place) for name in grid}
 
     sizes = grid.count()
-    independent: set[frozenset[str]] = set()
+
+    def are_paired(first: str, second: str) -> bool:
+        count = shared_units(grid, first, second).sum()
+        return count == max(sizes[first], sizes[second]) or (shared_only and count > 1)
 
     def difference(first: str, second: str) -> Interval:
-        count = shared_units(grid, first, second).sum()
-        if count == max(sizes[first], sizes[second]) or (shared_only and count > 1):
+        if are_paired(first, second):
             interval_of = interval_over_datasets if shared_only else stats.open_task_interval
             return interval_of(paired(grid, first, second), level, bounds=bounds)
-        independent.add(frozenset([first, second]))
         return stats.welch_interval(
             grid[first].dropna(), grid[second].dropna(), level, bounds=bounds
         )
 
     sample = sample_of(place, intervals, difference, unit, "paired t-test")
     for pair in sample.pairs.itertuples():
-        if {pair.a, pair.b} in independent:
+        if not are_paired(pair.a, pair.b):
             sample.pairs.loc[pair.Index, "test"] = "Welch's t-test"
     add_variance_units(sample, grid)
     add_better_units(sample.pairs, grid, place.options)

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import yaml
 from checkout import ROOT, copy_sources
@@ -81,21 +82,31 @@ CELLS = {
 }  # data sets, learners, shots, and what is printed of each
 
 
+def printed_in_copy(
+    packed: Path, code: str, folder: Path, environ: dict
+) -> tuple[CompletedProcess, CompletedProcess]:
+    """What code prints in a copy that has the file: by the rehearsal's manifest, and by the shipped one."""
+    copied(packed, folder)
+    environ = of_copy(folder, environ)
+    shipped_environ = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
+    by_own, by_shipped = (
+        captured([sys.executable, "-c", code], cwd=folder, env=variables)
+        for variables in (environ, shipped_environ)
+    )
+    return by_own, by_shipped
+
+
 def reported(packed: Path, paper: str, folder: Path, environ: dict) -> list[str]:
     """What is wrong with the cells of a copy with the file in ``data/contributed``, and by the manifest that ships."""
-    copied(packed, folder)
-    command, environ = [sys.executable, "-c", "\n".join(REPORTED[paper])], of_copy(folder, environ)
-    done = captured(command, cwd=folder, env=environ)
+    done, refused = printed_in_copy(packed, "\n".join(REPORTED[paper]), folder, environ)
     wrong = []
     if done.stdout.strip() != CELLS[paper]:
         wrong.append(
             f"{paper}: cells of the packed run: {done.stdout} {done.stderr[-500:]}, not {CELLS[paper]}"
         )
-    shipped_environ = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
-    done = captured(command, cwd=folder, env=shipped_environ)
-    if done.returncode == 0 or packed.name not in done.stderr:
+    if refused.returncode == 0 or packed.name not in refused.stderr:
         wrong.append(
-            f"a rehearsal's file is not refused by the manifest that ships: exit code {done.returncode}"
+            f"a rehearsal's file is not refused by the manifest that ships: exit code {refused.returncode}"
         )
     return wrong
 

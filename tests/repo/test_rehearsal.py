@@ -98,18 +98,12 @@ def test_a_paper_from_nothing_to_a_file_that_another_copy_shows(run):
         file.read_bytes() == (folder / "again.zip").read_bytes() and file.stat().st_size < 100_000
     )
 
-    second = folder / "second"
-    packed.copied(file, second)
-    environ = packed.of_copy(second, environ)
-    shipped_sources = {name: value for name, value in environ.items() if name != "FSLCORE_SOURCES"}
-    show = [sys.executable, "-c", REPORTED_TABLE]
-    done = captured(show, cwd=second, env=shipped_sources)
-    assert done.returncode != 0, "the manifest that ships lists other files"
-    assert "rehearsal.zip: " in done.stderr and "has SHA256" in done.stderr, done.stderr
-    done = captured(show, cwd=second, env=environ)
+    done, refused = packed.printed_in_copy(file, REPORTED_TABLE, folder / "second", environ)
     assert done.returncode == 0, done.stderr
     assert packed.SHOWN in done.stdout and "<b class" not in done.stdout
     assert "<th>reported by</th>" in done.stdout
+    assert refused.returncode != 0, "the manifest that ships lists other files"
+    assert "rehearsal.zip: " in refused.stderr and "has SHA256" in refused.stderr, refused.stderr
 
 
 def test_each_chapter_with_live_cells_beside_printed_ones_is_rehearsed():

@@ -10,7 +10,7 @@ import pandas as pd
 
 from .. import stats
 from ..errors import InputError
-from ..stats.planning import minimum_detectable_difference, new_sample_sizes
+from ..stats.planning import minimum_detectable_difference
 from ..stats.simultaneous import comparison_half_widths
 from .model import Shape
 from .options import Options
@@ -18,12 +18,11 @@ from .samples import COHEN_DZ, Sample
 
 PAIR_COLUMNS = (
     "place target unit a b difference low high half_width p p_holm n units_better units_worse spread "
-    "test verdict detectable new_units effect_size effect"
+    "test verdict detectable effect_size effect"
 ).split()
 METHOD_COLUMNS = "place target method mean low high half_width comparison_half_width n".split()
 POWER = 0.8
 MOST_BARS = 20  # methods; bars of more would seldom agree with all of their pairs
-MOST_UNITS = 10**6  # beyond it a number of new tasks is no advice
 BETTER, EQUIVALENT, SAME, OPEN = "better", "equivalent", "not significantly different", "open"
 
 
@@ -76,8 +75,6 @@ def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:
         pairs.loc[pairs["p_equivalent"] < alpha, "verdict"] = EQUIVALENT
     levels = 1 - alpha / p_of_target.transform("size")
     pairs["detectable"] = detectable_differences(pairs, levels)
-    needed = units_of_new_sample(pairs, levels)
-    pairs["new_units"] = needed.where(pairs["verdict"] == SAME)
     varies = pairs["effect"].eq("") & (pairs["spread"] > 0)
     pairs.loc[varies, "effect_size"] = (pairs["difference"] / pairs["spread"])[varies]
     pairs.loc[varies, "effect"] = COHEN_DZ
@@ -88,7 +85,7 @@ def detectable_differences(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
     """The true difference that the data of each pair show with 80 % power; NaN where it is not
     known.
     """
-    errors = pairs["standard_error"].fillna(pairs["spread"] / np.sqrt(pairs["n"]))
+    errors = pairs["standard_error"]
     is_known = (errors > 0) & (pairs["test_df"] >= 1)
     differences = pd.Series(np.nan, pairs.index)
     # Of the same degrees of freedom it is the same number of standard errors.
@@ -98,22 +95,6 @@ def detectable_differences(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
         )
         differences[part.index] = part * difference
     return differences
-
-
-def units_of_new_sample(pairs: pd.DataFrame, levels: pd.Series) -> pd.Series:
-    """Units of a new sample whose own paired t-test finds a difference of this size in 80 % of
-    studies.
-
-    NaN where no number is known or more than a million would be needed.
-    """
-    varies = (pairs["spread"] > 0) & (pairs["difference"] != 0)
-    effects = (pairs["difference"] / pairs["spread"])[varies].to_numpy(float)
-    df = pairs["spread_df"][varies].to_numpy(float)
-    level = levels[varies].to_numpy(float)
-    sizes = new_sample_sizes(effects, df, level, POWER, MOST_UNITS)
-    needed = pd.Series(np.nan, pairs.index)
-    needed[varies] = np.where(sizes > 0, sizes, np.nan)
-    return needed
 
 
 def columns_first(frame: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

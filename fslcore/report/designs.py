@@ -131,7 +131,7 @@ def analyse_runs(place: Place) -> list[Sample]:
         ).interval
 
     sample = sample_of(place, intervals, difference, run, "t-test over runs and tasks")
-    sample.pairs["spread"] = np.nan  # more tasks alone do not settle what runs leave open
+    sample.pairs["spread"] = np.nan  # over runs and tasks, which are crossed, there is none
     sample.methods["n"] = [len(values[name]) for name in sample.methods["method"]]
     place.analysis.assumptions.append("Runs and tasks both vary; their variances add up.")
     return [sample]
@@ -231,7 +231,7 @@ def analyse_folds(place: Place) -> list[Sample]:
 
     sample = sample_of(place, intervals, difference, "fold", "corrected resampled t-test")
     add_better_units(sample.pairs, grid, place.options)
-    sample.pairs["spread"] = np.nan  # more folds are no new data
+    sample.pairs["spread"] = np.nan  # folds share data, so theirs is no spread of differences
     return [sample]
 
 
@@ -307,8 +307,7 @@ def analyse_outcomes(place: Place) -> list[Sample]:
     if tests:
         sample.pairs[["difference", "low", "high", "half_width"]] *= PERCENT
         sample.pairs["spread"] = [(grid[a] - grid[b]).std() for a, b in tests]
-        # The variance is nearly the share of discordant items, a Poisson number over N.
-        sample.pairs["spread_df"] = [2 * sum(test.discordant) for test in tests.values()]
+        sample.pairs["standard_error"] = sample.pairs["spread"] / np.sqrt(len(grid))
         discordant = np.array([test.discordant for test in tests.values()])
         add_discordant(sample.pairs, discordant, place)
     return [sample]

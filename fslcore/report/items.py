@@ -180,7 +180,7 @@ def crossed_samples(place: Place, unit: str) -> list[Sample]:
         for target in ITEM_TARGETS
     ]
     add_variance_units(samples[1], deviations_of(place, unit))
-    # More of one does not settle what both leave open, nor more supports what a pool leaves open.
+    # What varies over both, or over supports of one pool, has no standard deviation over units.
     samples[0].pairs["spread"] = np.nan
     samples[0].methods["n"] = samples[1].methods["n"]
     if pool:

@@ -45,10 +45,9 @@ class Results(Conclusions):
         place, target, a, b (a has the better mean), difference (a - b), low, high, half_width, p,
         p_holm (Holm's correction over all pairs of a target), n, units_better and units_worse (of
         paired units, on how many a is better and worse), spread, test, verdict, detectable (the
-        true difference that these data show with 80 % power), new_units (units of a new sample
-        that, tested alone, would detect a true difference of this size with 80 % power; NaN where
-        none is known), effect_size (the difference over the standard deviation of paired
-        differences, Cohen's d_z; of other comparisons as ``effect`` names it).
+        true difference that these data show with 80 % power), effect_size (the difference over the
+        standard deviation of paired differences, Cohen's d_z; of other comparisons as ``effect``
+        names it).
     reading : tuple of str
         How the files were read.
     applies, assumptions, cautions : tuple of str

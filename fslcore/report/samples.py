@@ -48,9 +48,8 @@ class Sample:
         a, b (a has the better mean), difference (a - b), low, high, half_width, p, n, units_better
         and units_worse (of paired units, on how many a is better and worse; NaN of others),
         standard_error (NaN where the interval is not Student's) and test_df (degrees of freedom),
-        spread (standard deviation over units; NaN if more units would not settle the pair),
-        spread_df (its degrees of freedom), test, effect_size and effect (its name;
-        `fslcore.report.results` fills in Cohen's d_z).
+        spread (standard deviation over units; NaN if units are no independent sample), test,
+        effect_size and effect (its name; `fslcore.report.results` fills in Cohen's d_z).
 
     Both also have, where known, variance_units (`variance_units`) and variance_of, the units behind
     them.
@@ -143,7 +142,6 @@ def pair_row(
         "units_worse",
         "standard_error",
         "spread",
-        "spread_df",
         "effect_size",
     )
     row |= dict.fromkeys(unknown, np.nan)
@@ -151,7 +149,7 @@ def pair_row(
     if interval.ends is None and np.isfinite(interval.half_width):
         row["standard_error"] = interval.standard_error
         row["spread"] = interval.standard_error * np.sqrt(interval.n)
-        row["spread_df"] = row["test_df"] = interval.df
+        row["test_df"] = interval.df
     if options.sign * mean < 0:
         row |= {"a": pair[1], "b": pair[0], "difference": -mean}
         row |= {"low": -row["high"], "high": -row["low"]}

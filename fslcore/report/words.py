@@ -16,12 +16,6 @@ from .samples import plural
 MOST_LINES = 8  # of verdicts, on the first screen
 FEW_METHODS = 4  # of which all pairs are on it
 MANY = ("task", "item")  # units of which a reader does not ask on how many a method is better
-FIXED = ("data set", "class")  # units of which there are seldom new ones
-TESTED_ALONE = (
-    "New {} are a new study, and only its own verdict counts then: adding them to this file and "
-    "testing all again gives up to twice as many false verdicts, and more with every further "
-    "round. For repeated looks use stats.confidence_sequence from the start."
-)
 
 
 def p_text(p: float) -> str:
@@ -113,18 +107,6 @@ def detectable_text(pair: pd.Series, results: Conclusions, digits: int) -> str:
         return ""
     points = " points" if results.percent else ""
     return f" These data show a true difference of {signed(size, digits)}{points} with 80 % power."
-
-
-def open_pairs(results: Conclusions) -> pd.DataFrame:
-    """The pairs for which a number of new units is known that can be had, the fewest first."""
-    pairs = results.pairs
-    has_number = (pairs["new_units"] > 0) & ~pairs["unit"].isin(FIXED)
-    return pairs[has_number].sort_values("new_units")
-
-
-def new_sample_note(pairs: pd.DataFrame) -> str:
-    """Why new units are tested on their own, of pairs that have a number of them."""
-    return TESTED_ALONE.format(" or ".join(map(plural, pairs["unit"].unique())))
 
 
 def chosen_pairs(results: Conclusions) -> pd.DataFrame:

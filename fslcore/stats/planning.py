@@ -8,7 +8,7 @@ from math import ceil, inf, isfinite, isinf
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import optimize, stats
 
 from ..errors import InputError, instance, number, whole
@@ -144,65 +144,18 @@ def smallest(enough: Callable[[int], bool], minimum: int, maximum: int = MAXIMUM
     """The smallest whole number in a range that is enough, where every larger one is too; None
     where none is.
     """
-    sizes = smallest_each(lambda _, n: np.array([enough(int(n[0]))]), 1, minimum, maximum)
-    return int(sizes[0]) or None
-
-
-def smallest_each(
-    enough: Callable[..., NDArray[np.bool_]], count: int, minimum: int, maximum: int
-) -> NDArray[np.int64]:
-    """`smallest` in each of many cases, which are tried together; 0 where none is enough.
-
-    ``enough`` takes the numbers of some of the cases, from 0 to ``count`` - 1, with a whole number
-    for each.
-    """
-    low, high = np.full((2, count), minimum, np.int64)
-    too_small = ~enough(np.arange(count), high)
-    while (cases := np.flatnonzero(too_small & (high < maximum))).size:
-        low[cases], high[cases] = high[cases], np.minimum(2 * high[cases], maximum)
-        too_small[cases] = ~enough(cases, high[cases])
-    while (cases := np.flatnonzero((low < high) & ~too_small)).size:
-        middle = (low[cases] + high[cases]) // 2
-        yes = enough(cases, middle)
-        high[cases[yes]], low[cases[~yes]] = middle[yes], middle[~yes] + 1
-    return np.where(too_small, 0, high)
-
-
-def new_sample_sizes(
-    effects: ArrayLike, df: ArrayLike, levels: ArrayLike, power: float, maximum: int
-) -> NDArray[np.int64]:
-    """Sizes of new samples on which t-tests have this power, averaged over the spreads that the
-    first samples leave possible; 0 where the maximum is not enough.
-
-    A first sample underestimates the spread about as often as it overestimates it, and the former
-    costs more power than the latter gains. So the power is averaged as in `plan_sample_size`: then it is the
-    wanted one on average over first samples, however small these are. The verdict must be that of
-    the new sample alone: where either of two tests may decide, the rate of false positives is up to
-    twice the nominal one.
-
-    Parameters
-    ----------
-    effects : (n,) array_like
-        True differences over the estimated standard deviations of one unit.
-    df : (n,) array_like
-        Degrees of freedom of these standard deviations; infinite for known ones.
-    levels : (n,) array_like
-        Of the intervals, between 0 and 1.
-    power : float
-    maximum : int
-        The largest size that is tried.
-    """
-    df = np.minimum(np.asarray(df, float), 1e9)[:, None]
-    ratios = stats.chi2.ppf(ASSURANCE_QUANTILES, df) / df
-    shifts = np.abs(effects)[:, None] * np.sqrt(ratios)
-    levels = np.asarray(levels, float)[:, None]
-
-    def enough(cases: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-        size = sizes[:, None]
-        of_each = powers(shifts[cases], 1 / np.sqrt(size), size - 1, levels[cases])
-        return of_each.mean(axis=1) >= power
-
-    return smallest_each(enough, len(shifts), 2, maximum)
+    low = high = minimum
+    while not enough(high):
+        if high == maximum:
+            return None
+        low, high = high + 1, min(2 * high, maximum)
+    while low < high:
+        middle = (low + high) // 2
+        if enough(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return high
 
 
 def check_power(power: float, confidence_level: float) -> None:

@@ -55,7 +55,6 @@ def test_means_differences_and_p_values_are_those_of_scipy(**options):
             assert pair.p == pytest.approx(
                 scipy.stats.ttest_rel(wide[pair.a], wide[pair.b]).pvalue, abs=1e-6
             )
-    assert (results.pairs["verdict"].eq("better") <= results.pairs["new_units"].isna()).all()
 
 
 def together(done):

@@ -125,26 +125,6 @@ def test_right_and_wrong_answers(items):
     assert pair["spread"] == pytest.approx(100 * np.std(first * 1 - second, ddof=1))
 
 
-def test_new_tasks_are_those_of_a_power_analysis_over_the_spreads_that_are_possible():
-    table = tasks_by_methods(40, 2)
-    pair = report_on(table).pairs.iloc[0]
-    if pair["verdict"] == "better":
-        table[pair["a"]] -= pair["difference"] * 0.9
-        pair = report_on(table).pairs.iloc[0]
-    effect = abs(pair["difference"]) / pair["spread"]
-    chances = (np.arange(200) + 0.5) / 200
-    spreads = np.sqrt(39 / scipy.stats.chi2.ppf(chances, 39))
-
-    def mean_power(size):
-        return np.mean([TTestPower().power(effect / spread, size, 0.05) for spread in spreads])
-
-    size = pair["new_units"]
-    assert mean_power(0.98 * size) < 0.8 < mean_power(1.02 * size)
-    page = report_on(table)._repr_html_()
-    assert f"<td>40</td><td>{size:,.0f}</td><td>task</td>" in page
-    assert "New tasks are a new study, and only its own verdict counts" in page
-
-
 @pytest.mark.parametrize("methods", [2, 3])
 def test_these_data_show_what_a_power_analysis_says(methods):
     table = tasks_by_methods(12, methods)

@@ -10,6 +10,7 @@ from refusal import refuses
 
 from fslcore import stats
 from fslcore.stats import anytime
+from fslcore.stats.planning import power, smallest
 
 shares = arrays(float, st.integers(1, 60), elements=st.floats(0, 1).map(lambda v: round(v, 2)))
 
@@ -126,3 +127,13 @@ def test_the_short_form_shows_two_digits_of_the_half_width():
 def test_bad_input_is_refused(values, bounds, words):
     with refuses(words):
         stats.confidence_sequence(values, bounds=bounds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("times, enough", [(1.5, False), (4, True)])
+def test_it_takes_two_to_four_times_the_units_of_one_look(times, enough):
+    """Differences with a standard deviation of 8 points, of a tenth of that on average."""
+    units = smallest(lambda n: power(0.8, 8 / math.sqrt(n)) >= 0.8, 2)
+    draws = np.random.default_rng(0).normal(0.8, 8, (60, int(times * units)))
+    detected = [stats.confidence_sequence(x, bounds=(-100, 100)).low > 0 for x in draws]
+    assert (np.mean(detected) >= 0.8) == enough

@@ -228,7 +228,7 @@
       const references = Object.fromEntries([["every", "every two methods"], ...names.map((name, i) => [`m${i}`, `${name} with each other method`])]);
       const update = () => {
         const reference = names[compared.value().slice(1)], chosen = { ...choices, sampling: sampling.value(), reference: reference ?? null };
-        const typed = toType("The command writes the whole report: tables in LaTeX, the figure as PDF, and how many new tasks would show more.", report.command(table, chosen));
+        const typed = toType("The command writes the whole report: tables in LaTeX, and the figure as PDF.", report.command(table, chosen));
         try {
           const found = report.analyse(measured, { sampling: chosen.sampling, reference });
           problem.say("");

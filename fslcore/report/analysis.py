@@ -11,7 +11,7 @@ from . import designs, items
 from .applies import applies_to
 from .model import SETTINGS, Measurements, Shape
 from .options import Options
-from .samples import Analysis, Place, Sample, plural
+from .samples import Analysis, Place, Sample, in_place, plural
 
 FEW_UNITS = 20
 MOST_KURTOSIS = 6.0  # twice that of a normal distribution, exceeded by 0.6 % of 20 normal values
@@ -99,7 +99,7 @@ def variance_cautions(sample: Sample) -> list[str]:
     fewer (tests/report/test_cautions.py).
     """
     cautions = []
-    place = f" in {sample.place}" if sample.place else ""
+    place = in_place(sample.place)
     for frame, kind in ((sample.pairs, "difference"), (sample.methods, "mean")):
         if "variance_units" not in frame:
             continue

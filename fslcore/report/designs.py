@@ -17,6 +17,7 @@ from . import over_datasets
 from .model import PERCENT
 from .samples import (
     COHEN_G,
+    OVER_DATASETS,
     PERCENT_BOUNDS,
     Place,
     Sample,
@@ -185,13 +186,13 @@ def analyse_datasets(place: Place) -> list[Sample]:
     """
     grid = place.grid("dataset")
     sample = sample_of_grid(place, grid, "data set", shared_only=True)
+    over_datasets.add_decisive_datasets(place, sample.pairs, grid)
     pairs = sample.pairs
     if len(pairs):
         pairs = pairs[pairs["units_better"].notna()]  # others share no two data sets
     if len(pairs):
         title = f"signed-rank test over data sets{place}"
         place.analysis.frames[title] = over_datasets.signed_rank_frame(pairs, grid)
-    over_datasets.add_decisive_datasets(place, pairs, grid)
     over_datasets.add_equal_differences(place, pairs, grid)
     complete = grid.dropna()
     if len(complete) < len(grid):
@@ -237,7 +238,8 @@ def analyse_folds(place: Place) -> list[Sample]:
 
 def analyse_datasets_and_seeds(place: Place) -> list[Sample]:
     """Over data sets, on means over seeds; and within each data set over its seeds."""
-    samples = analyse_datasets(replace(place, name=f"over data sets{place}"))
+    name = f"{OVER_DATASETS}{place}"
+    samples = [replace(sample, place=name) for sample in analyse_datasets(place)]
     for dataset, part in place.rows.groupby("dataset", sort=False):
         if part.groupby("method").size().min() > 1:
             name = f"{dataset}, {place.name}" if place.name else str(dataset)

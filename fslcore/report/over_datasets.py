@@ -7,24 +7,36 @@ import pandas as pd
 from .. import stats
 from ..stats.across_datasets import decisive_datasets, nearly_all_are_one, signed_rank_p_value
 from .options import Options
-from .samples import Place, paired, shared_units
+from .samples import Place, in_place, paired, shared_units
 
 
 def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
-    """Say where one data set decides whether a pair is significantly different."""
-    decided = []
+    """Add the data sets without each of which a pair is not significant alone, in words."""
+    texts = []
     for pair in pairs.itertuples():
         differences = paired(grid, pair.a, pair.b)
-        bounds = place.difference_bounds
-        decisive = decisive_datasets(differences, place.options.level, bounds=bounds)
-        if decisive.size:
-            datasets = grid.index[shared_units(grid, pair.a, pair.b)]
-            names = " or ".join(map(str, datasets[decisive[:2]]))
-            more = f" (or {len(decisive) - 2} more)" if len(decisive) > 2 else ""
-            decided.append(f"without {names}{more}, {pair.a} − {pair.b} is not significant{place}")
-    if decided:
-        others = f", and so for {len(decided) - 1} more pairs" if len(decided) > 1 else ""
-        place.analysis.cautions.append(f"One data set decides: {decided[0]}{others}.")
+        decisive = decisive_datasets(
+            differences, place.options.level, bounds=place.difference_bounds
+        )
+        datasets = grid.index[shared_units(grid, pair.a, pair.b)][decisive]
+        more = f" (or {len(datasets) - 2} more)" if len(datasets) > 2 else ""
+        texts.append(" or ".join(map(str, datasets[:2])) + more)
+    pairs["decisive"] = texts
+
+
+def decisive_cautions(pairs: pd.DataFrame) -> list[str]:
+    """Say where a method is better, by the corrected test too, because of one data set."""
+    if "decisive" not in pairs:
+        return []
+    decided = pairs[(pairs["verdict"] == "better") & pairs["decisive"].fillna("").ne("")]
+    if decided.empty:
+        return []
+    first, count = decided.iloc[0], len(decided) - 1
+    others = f", and so for {count} more {'pair' if count == 1 else 'pairs'}" if count else ""
+    return [
+        f"One data set decides: without {first['decisive']}, {first['a']} − {first['b']} is not "
+        f"significant{in_place(first['place'])}{others}."
+    ]
 
 
 def add_equal_differences(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:

@@ -19,6 +19,7 @@ from .conclusions import Conclusions, methods_of, pairs_of
 from .model import Measurements, Table
 from .next_steps import Step, next_steps
 from .options import Options
+from .over_datasets import decisive_cautions
 from .roles import Unassigned
 from .samples import Analysis
 from .tables import typed
@@ -47,7 +48,8 @@ class Results(Conclusions):
         paired units, on how many a is better and worse), spread, test, verdict, detectable (the
         true difference that these data show with 80 % power), effect_size (the difference over the
         standard deviation of paired differences, Cohen's d_z; of other comparisons as ``effect``
-        names it).
+        names it); over data sets also decisive (those without each of which the pair is not
+        significant alone).
     reading : tuple of str
         How the files were read.
     applies, assumptions, cautions : tuple of str
@@ -138,7 +140,7 @@ class Results(Conclusions):
             reading=measured.notes,
             applies=tuple(analysed.applies),
             assumptions=tuple(analysed.assumptions),
-            cautions=tuple(analysed.cautions),
+            cautions=(*decisive_cautions(pairs), *analysed.cautions),
             lower_is_better=measured.lower_is_better,
             frames=analysed.frames,
         )

@@ -27,6 +27,7 @@ COHEN_D, COHEN_DZ, COHEN_G = (
     "Cohen's d_z",
     "Cohen's g",
 )  # Cohen (1988); d_z: Lakens (2013)
+OVER_DATASETS = "over data sets"  # the name of a place
 PLURAL = {"data set": "data sets", "class": "classes"}
 
 
@@ -100,7 +101,7 @@ class Place:
         return next(key for key in UNIT_KEYS if key in self.rows)
 
     def __str__(self) -> str:
-        return f" in {self.name}" if self.name else ""
+        return in_place(self.name)
 
     def grid(self, *keys: str) -> pd.DataFrame:
         """Values with a row per unit, which the keys name, and a column per method."""
@@ -120,6 +121,13 @@ class Place:
 def plural(unit: str) -> str:
     """The plural of a unit."""
     return PLURAL.get(unit, f"{unit}s")
+
+
+def in_place(name: str) -> str:
+    """A place, to end a sentence with: ' in CUB'; empty where there is one."""
+    if name.startswith(OVER_DATASETS):
+        return f" {name}"
+    return f" in {name}" if name else ""
 
 
 def numbers_of(interval: Interval) -> dict[str, float]:

@@ -65,7 +65,7 @@ CALL = """([code, ...given]) => {
   };
   const concluded = (measured, options) => {
     const answer = lab.analyse(measured, options);
-    const pairs = answer.pairs.map(({spread_df, standard_error, ...pair}) => pair);
+    const pairs = answer.pairs.map(({spread_df, standard_error, decisive, ...pair}) => pair);
     const {applies, cautions, methods} = answer;
     const found = {shape: measured.shape, reading: measured.reading[0], applies, cautions, methods, pairs,
       sentences: lab.sentences(answer), method_table: lab.methodTable(answer)[1],

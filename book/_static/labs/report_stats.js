@@ -150,7 +150,8 @@
     return pairs.filter(pair => reference === undefined || pair.includes(reference));
   }
 
-  const ofPlace = place => (place ? ` in ${place}` : "");
+  const OVER_DATASETS = "over data sets"; // the name of a place
+  const ofPlace = place => (place.startsWith(OVER_DATASETS) ? ` ${place}` : place && ` in ${place}`);
 
   /** Values of two methods on the units that both have. */
   function sharedValues(first, second) {
@@ -193,7 +194,8 @@
   /** Data sets are the sample. */
   function analyseDatasets(rows, place, options, analysis) {
     const grid = gridOf(rows, "dataset"), sample = sampleOfGrid(grid, place, "data set", options, true);
-    analysis.cautions.push(...decisiveDatasets(sample.pairs, grid, place, options), ...equalDifferences(sample.pairs, grid, place));
+    for (const pair of sample.pairs) pair.decisive = decisiveDatasets(pair, grid, options);
+    analysis.cautions.push(...equalDifferences(sample.pairs, grid, place));
     if (sharedUnits(grid).length < unitsOf(grid).length) {
       analysis.cautions.push("Some methods lack data sets: each pair is compared on those that both have.");
     }
@@ -207,24 +209,24 @@
       + "its interval assumes that no difference is larger than those seen, in either direction."] : [];
   }
 
-  /** Where one data set decides whether a pair is significantly different. */
-  function decisiveDatasets(pairs, grid, place, options) {
-    const decided = [];
-    for (const { a, b } of pairs) {
-      const [first, second] = [grid.get(a), grid.get(b)], shared = [...first.keys()].filter(key => second.has(key));
-      const conclusion = keys => {
-        const found = pairedInterval(keys.map(key => first.get(key)), keys.map(key => second.get(key)));
-        return rowOverDatasets("", "", found, options).p < 1 - LEVEL ? Math.sign(found.mean) : 0;
-      };
-      const found = shared.length < 3 ? 0 : conclusion(shared);
-      if (!found) continue;
-      const decisive = shared.filter(key => conclusion(shared.filter(other => other !== key)) !== found);
-      if (!decisive.length) continue;
-      const more = decisive.length > 2 ? ` (or ${decisive.length - 2} more)` : "";
-      decided.push(`without ${decisive.slice(0, 2).join(" or ")}${more}, ${a} − ${b} is not significant${ofPlace(place)}`);
-    }
-    if (!decided.length) return [];
-    return [`One data set decides: ${decided[0]}${decided.length > 1 ? `, and so for ${decided.length - 1} more pairs` : ""}.`];
+  /** The data sets without each of which a pair is not significant alone, in words. */
+  function decisiveDatasets({ a, b }, grid, options) {
+    const [first, second] = [grid.get(a), grid.get(b)], shared = [...first.keys()].filter(key => second.has(key));
+    const conclusion = keys => {
+      const found = pairedInterval(keys.map(key => first.get(key)), keys.map(key => second.get(key)));
+      return rowOverDatasets("", "", found, options).p < 1 - LEVEL ? Math.sign(found.mean) : 0;
+    };
+    const found = shared.length < 3 ? 0 : conclusion(shared);
+    const decisive = found ? shared.filter(key => conclusion(shared.filter(other => other !== key)) !== found) : [];
+    return decisive.slice(0, 2).join(" or ") + (decisive.length > 2 ? ` (or ${decisive.length - 2} more)` : "");
+  }
+
+  /** Where a method is better, by the corrected test too, because of one data set. */
+  function decisiveCautions(pairs) {
+    const [first, ...others] = pairs.filter(pair => pair.verdict === "better" && pair.decisive);
+    if (first === undefined) return [];
+    const count = others.length, more = count ? `, and so for ${count} more ${count === 1 ? "pair" : "pairs"}` : "";
+    return [`One data set decides: without ${first.decisive}, ${first.a} − ${first.b} is not significant${ofPlace(first.place)}${more}.`];
   }
 
   const analyseSeeds = (rows, place, options) => {
@@ -248,7 +250,7 @@
   /** Over data sets, on means over seeds; and within each data set over its seeds. */
   function analyseDatasetsAndSeeds(rows, place, options, analysis) {
     const means = grouped(rows, ["method", "dataset"]).map(group => ({ ...group[0], accuracy: moments(group.map(row => row.accuracy))[0] }));
-    const samples = analyseDatasets(means, `over data sets${ofPlace(place)}`, options, analysis);
+    const samples = analyseDatasets(means, place, options, analysis).map(sample => ({ ...sample, place: OVER_DATASETS + ofPlace(place) }));
     for (const part of grouped(rows, ["dataset"])) {
       const inside = place ? `${part[0].dataset}, ${place}` : String(part[0].dataset);
       if (grouped(part, ["method"]).every(group => group.length > 1)) samples.push(...analyseSeeds(part, inside, options));
@@ -364,7 +366,7 @@
       const beaten = decided.filter(pair => pair.a === row.method).length;
       return { place, ...row, best_rank: 1 + decided.filter(pair => pair.b === row.method).length, worst_rank: of.length - beaten };
     }));
-    const cautions = [...new Set([...analysis.cautions, ...fewUnits(samples), ...samples.flatMap(varianceCautions)])];
+    const cautions = [...new Set([...decisiveCautions(pairs), ...analysis.cautions, ...fewUnits(samples), ...samples.flatMap(varianceCautions)])];
     return { methods, pairs, applies: appliesTo(measured, sampling), cautions, reference, percent, lower };
   }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .model import UNIT_KEYS, Measurements, Shape
+from .model import UNIT_KEYS, Measurements, Note, Shape
 from .options import Options
 
 CLOSED = "These verdicts hold for these images only: tasks reuse images."
@@ -10,9 +10,10 @@ OPEN = (
     "These verdicts hold for new images of these classes, not for new classes: no image is in two "
     "tasks."
 )
-UNKNOWN = (
+UNKNOWN = Note(
     "Verdicts apply to new tasks of these test data if tasks share data, to new data if they do "
-    "not: the option sampling (closed or open) says which."
+    "not: the option sampling (closed or open) says which.",
+    option="sampling",
 )
 NEW_CLASSES = "The sample is the classes: verdicts apply to new classes like these."
 NEW_ITEMS = (

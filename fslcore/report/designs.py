@@ -14,7 +14,7 @@ from ..stats.intervals import Bounds
 from ..stats.proportions import PairedProportions, wilson_interval
 from ..stats.task_intervals import stratified_interval
 from . import over_datasets
-from .model import PERCENT
+from .model import PERCENT, Note
 from .samples import (
     COHEN_G,
     OVER_DATASETS,
@@ -49,13 +49,19 @@ def analyse_tasks(place: Place) -> list[Sample]:
             )
             grid = shared
         else:
-            way_out = f"Run all methods on the same {units} for shorter intervals."
-            if len(shared) > 1:
-                way_out = f"{len(shared):,} {units} are shared by all: the option common compares on these."
-            analysis.cautions.append(
+            caution = (
                 f"Methods have different {units}, so their differences are unpaired (Welch): what "
-                f"makes {units} hard for all methods does not cancel. {way_out}"
+                f"makes {units} hard for all methods does not cancel."
             )
+            if len(shared) > 1:
+                caution = Note(
+                    f"{caution} {len(shared):,} {units} are shared by all: the option common "
+                    "compares on these.",
+                    option="common",
+                )
+            else:
+                caution += f" Run all methods on the same {units} for shorter intervals."
+            analysis.cautions.append(caution)
     elif grid.shape[1] > 1 and options.reference is None and not options.lower_is_better:
         add_winner(place, grid)
     return [sample_of_grid(place, grid, place.unit)]

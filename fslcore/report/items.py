@@ -21,7 +21,7 @@ from ..stats.crossed import CrossedIntervals
 from ..stats.targets import ITEM_TARGETS
 from .applies import NEW_ITEMS, NEW_ITEMS_OF_CLASSES
 from .designs import analyse_outcomes, analyse_tasks
-from .model import PERCENT, UNIT_KEYS
+from .model import PERCENT, UNIT_KEYS, Note
 from .samples import (
     Place,
     Sample,
@@ -155,10 +155,10 @@ def evened(place: Place, unit: str) -> Place:
     if place.options.common and len(complete):
         place.analysis.assumptions.append(f"Only {items} are used, which all supports score.")
         return replace(place, rows=complete)
-    place.analysis.cautions.append(
+    caution = (
         f"{items} are scored under all supports of all methods: the option common compares on "
-        "these alone."
     )
+    place.analysis.cautions.append(Note(f"{caution}these alone.", option="common"))
     return place
 
 

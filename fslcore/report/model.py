@@ -30,6 +30,17 @@ class Shape(StrEnum):
     RECORDED = "recorded tasks"
 
 
+class Note(str):
+    """A sentence of a report, with the field of `Options` that would change what it says."""
+
+    option: str
+
+    def __new__(cls, text: str, option: str = "") -> Note:
+        note = super().__new__(cls, text)
+        note.option = option
+        return note
+
+
 @dataclass(frozen=True)
 class Table:
     """Cells of one file: text or numbers.

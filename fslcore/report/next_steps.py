@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .applies import CLOSED, OPEN, UNKNOWN
 from .conclusions import Conclusions
-from .model import Shape
+from .model import Note, Shape
 from .proposal import command
 
 WITH_MARGIN = (
@@ -33,10 +33,12 @@ def next_steps(results: Conclusions) -> list[Step]:
     """What to do next, the most useful first."""
     report = command(results.files, results.options)
     steps = []
-    if any("option common" in caution for caution in results.cautions):
+    notes = [*results.applies, *results.cautions]
+    options = {note.option for note in notes if isinstance(note, Note)}
+    if "common" in options:
         purpose = "Compares methods on what all of them share."
         steps.append(Step(f"{report} --common", purpose))
-    if UNKNOWN in results.applies:
+    if "sampling" in options:
         purpose = "Says for what the verdicts hold (open: no image is in two tasks)."
         steps.append(Step(f"{report} --sampling closed", purpose))
     alpha = 1 - results.options.level

@@ -20,7 +20,7 @@ from ..stats import Target, ThreeIntervals
 from ..stats.influence import Influence
 from ..stats.targets import IMAGE_TARGETS
 from .analysis import FEW_UNITS, analyse
-from .model import PERCENT, Measurements, Shape
+from .model import PERCENT, Measurements, Note, Shape
 from .options import Options
 from .roles import chosen_rows
 from .samples import (
@@ -282,10 +282,11 @@ def recording_cautions(
         )
     numbers = {frozenset(tasks.number.tolist()) for tasks in methods.values()}
     if len(numbers) > 1:
-        cautions.append(
+        caution = (
             "Methods have different tasks: each pair is compared on those that both have "
             "(with the option common: that all have), and unpaired where there are none."
         )
+        cautions.append(Note(caution, option="common"))
     return cautions
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..errors import InputError, choice, shown, suggestion, visible
 from . import roles as named
-from .model import PERCENT, SETTINGS, UNIT_KEYS, Measurements, Shape, Table
+from .model import PERCENT, SETTINGS, UNIT_KEYS, Measurements, Note, Shape, Table
 from .options import Options
 from .roles import Roles, Unassigned
 from .tables import COMMENTS
@@ -146,9 +146,10 @@ def scaled(
     if full_score == 1 and not values.isin([0.0, 1.0]).all():
         notes.append("Values from 0 to 1 are read as shares.")
     if (values % 1 == 0).all() and values.max() > 1 and options.out_of is None:
-        notes.append(
+        text = (
             "Whole numbers are read as percent; if they count right answers, set the option out_of."
         )
+        notes.append(Note(text, option="out_of"))
     rows["accuracy"] *= PERCENT / full_score
     is_named = measure or any(words_of(column) & {"acc", "accuracy"} for column in roles.wide)
     is_said = options.higher_is_better or options.out_of is not None
@@ -310,7 +311,7 @@ def numbered_rows(
     if not (has_places and by_method):
         place = rows.groupby([*keys], sort=False, dropna=False).cumcount()
     rows = rows.assign(**{unit: place})
-    notes.append(f"Row k of each method is {unit} k, as the option rows says.")
+    notes.append(Note(f"Row k of each method is {unit} k, as the option rows says.", option="rows"))
     count = rows.groupby([*keys], dropna=False)[unit].transform("size")
     place = [rows[key] for key in keys if key != "method"] or [np.zeros(len(rows))]
     most = count.groupby(place, dropna=False).transform("max")
@@ -459,8 +460,9 @@ def check_copies(rows: pd.DataFrame, key: str, blocks: Sequence[str], notes: lis
             "bring its own results"
         )
     if equal:
-        notes.append(
+        text = (
             f"Every {key} of {', '.join(dict.fromkeys(equal))} has the very same numbers: it is "
             "read as a method without randomness. If they are copies of one file, leave them out "
             f"(the option where: {key}!=NUMBER)."
         )
+        notes.append(Note(text, option="where"))

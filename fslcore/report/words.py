@@ -9,7 +9,7 @@ import pandas as pd
 
 from ..stats.formatting import decimals, format_interval
 from .conclusions import Conclusions
-from .model import PERCENT, Shape
+from .model import PERCENT, Note, Shape
 from .numbers import MINUS, interval_text, signed
 from .samples import plural
 
@@ -240,9 +240,9 @@ def aligned(table: pd.DataFrame) -> list[str]:
     return [row.rstrip() for row in rows]
 
 
-def readings_with_options(results: Conclusions) -> list[str]:
+def readings_with_options(results: Conclusions) -> list[Note]:
     """The readings that an option could change, which a user has to see."""
-    return [note for note in results.reading[1:] if "the option " in note][:3]
+    return [note for note in results.reading if isinstance(note, Note)][:3]
 
 
 def paper_sentence(results: Conclusions) -> str:

@@ -184,6 +184,17 @@ def test_a_step_is_offered_where_it_would_add_something():
     assert any("--common" in step.command for step in with_other_tasks().next_steps)
 
 
+def test_notes_that_an_option_would_change_are_on_the_first_screen():
+    """Of how the file was read; other notes are on the page alone."""
+    table = named_rows().round(0)
+    lines = proposed.from_frame(table, rows="task").lines()
+    whole = "Whole numbers are read as percent; if they count right answers, set the option out_of."
+    assert whole in lines and "Row k of each method is task k, as the option rows says." in lines
+    shares = proposed.from_frame(named_rows() / 100)
+    (note,) = [note for note in shares.reading if note == "Values from 0 to 1 are read as shares."]
+    assert note not in shares.lines()
+
+
 def with_other_tasks():
     """Two methods, each without two of the other's tasks."""
     table = named_rows().reset_index(names="task")

@@ -696,6 +696,15 @@ def test_a_wide_table_is_asked_what_a_row_is(page, tmp_path):
     )
     assert page.locator(".fsl-verdicts li").all_inner_texts() == list(by_file.verdicts["sentence"])
     assert applies.NEW_ITEMS in page.locator(".fsl-report").inner_text()
+    assert "as the menu “What is a row?” says" in page.locator(".fsl-report").inner_text()
+
+
+def test_a_sentence_that_names_an_option_names_the_menu_or_the_command(page):
+    paste(page, LONG + "a,4,0.25\nb,5,0.5\n")
+    said = page.locator(".fsl-report").inner_text()
+    assert "the menu “How were the tasks drawn?” says which" in said
+    assert "3 tasks are shared by all: --common of the command compares on these." in said
+    assert "the option" not in said
 
 
 @pytest.mark.parametrize("name", ["results.json", "tasks.npz", "table.tex"])

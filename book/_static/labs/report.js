@@ -7,6 +7,7 @@
   const MOST_LINES = 8, MOST_ROWS = 40; // of verdicts before the rest is folded, and of a figure
   const FEW_METHODS = 4; // of which all pairs are on the first screen
   const LEVEL_TEXT = `${100 * report.LEVEL} %`;
+  const SAMPLING = "How were the tasks drawn?"; // the label of a menu, and its entries
   const SAMPLINGS = { unknown: "I do not know", open: "no image is in two tasks (open)", closed: "images are used again (closed)" };
 
   // ---------------------------------------------------------------- words
@@ -156,11 +157,14 @@
   const list = (texts, attributes = {}) => el("ul", attributes, texts.map(text => el("li", {}, text)));
   const folded = (summary, ...content) => el("details", {}, el("summary", {}, summary), content);
 
+  /** A sentence of the command, with the menu in place of an option that has one here. */
+  const inPage = text => text.replace("the option sampling (closed or open)", `the menu “${SAMPLING}”`).replace("the option common", "--common of the command");
+
   /** The verdicts and what they apply to. */
   function verdictsOf(answer, reading) {
     const found = sentences(answer), rest = found.slice(MOST_LINES);
     const more = rest.length ? [folded(`${rest.length} more verdicts`, list(rest, { class: "fsl-verdicts" }))] : [];
-    const notes = [el("p", {}, answer.applies)];
+    const notes = [el("p", {}, inPage(answer.applies))];
     const first = [list(found.slice(0, 1), { class: "fsl-verdicts", tabindex: -1 }), el("p", {}, reading)];
     return [...first, ...(found.length > 1 ? [list(found.slice(1, MOST_LINES), { class: "fsl-verdicts" })] : []), ...more, ...notes];
   }
@@ -172,10 +176,10 @@
       + "Intervals are not corrected.";
     const pairs = count > chosenPairs(answer).length ? [folded(`All ${count} pairs`, labs.table("All pairs", ...pairTable(answer)))] : [];
     return [
-      ...reading.filter(note => note.includes("--")).map(note => el("p", {}, note)),
-      ...answer.cautions.map(text => el("p", { class: "fsl-caution" }, text)),
+      ...reading.filter(note => note.option).map(({ text }) => el("p", {}, text)),
+      ...answer.cautions.map(text => el("p", { class: "fsl-caution" }, inPage(text))),
       figure(answer), labs.table("Methods", ...methodTable(answer)), ...pairs,
-      folded("How it was read, and the tests", list([...reading, ...(count > 1 ? [holm] : []), ...tests])),
+      folded("How it was read, and the tests", list([...reading.map(note => note.text ?? note), ...(count > 1 ? [holm] : []), ...tests])),
     ];
   }
 
@@ -241,7 +245,7 @@
           body.replaceChildren(...typed);
         }
       };
-      const sampling = labs.select("How were the tasks drawn?", { options: SAMPLINGS, change: update });
+      const sampling = labs.select(SAMPLING, { options: SAMPLINGS, change: update });
       const compared = labs.select("Compare", { options: references, change: update });
       update();
       const more = [...(measured.shape === "tasks" ? [sampling] : []), ...(names.length > 2 ? [compared] : [])];

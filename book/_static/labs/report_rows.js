@@ -80,7 +80,7 @@
     }
     if (out_of === null) checkOneUnit(rows, name);
     if (full === 1 && !values.every(value => value === 0 || value === 1)) notes.push("Values from 0 to 1 are read as shares.");
-    if (whole && high > 1 && out_of === null) notes.push("Whole numbers are read as percent; if they count right answers, set the option out_of.");
+    if (whole && high > 1 && out_of === null) notes.push({ option: "out_of", text: "Whole numbers are read as percent; if they count right answers, say so in the menu “Scale of accuracies”." });
     multiply(100 / full);
     const isNamed = measure !== null || roles.wide.some(([column]) => meets(wordsOf(column), new Set(["acc", "accuracy"])));
     const isSaid = better === "higher" || out_of !== null, isAssumed = !(isNamed || isSaid || values.every(value => value === 0 || value === 1));
@@ -143,7 +143,7 @@
     const startTogether = new Set(grouped(rows, ["method"]).map(firstPlace)).size === 1;
     const hasPlaces = keys.length === 1 || grouped(rows, [...keys, "place"]).length === rows.length, groups = grouped(rows, keys);
     for (const part of groups) part.forEach((row, i) => (row[unit] = hasPlaces && startTogether ? row.place : i));
-    notes.push(`Row k of each method is ${unit} k, as the option rows says.`);
+    notes.push({ option: "rows", text: `Row k of each method is ${unit} k, as the menu “What is a row?” says.` });
     const others = keys.filter(key => key !== "method");
     let own = rows.length;
     for (const place of grouped(rows, others)) {
@@ -171,8 +171,9 @@
       equal.push(part[0].method);
     }
     if (equal.length) {
-      notes.push(`Every ${key} of ${[...new Set(equal)].join(", ")} has the very same numbers: it is read as a method without randomness. If they are copies of one file, leave them `
-        + `out (the option where: ${key}!=NUMBER).`);
+      const text = `Every ${key} of ${[...new Set(equal)].join(", ")} has the very same numbers: it is read as a method without randomness. If they are copies of one file, leave them `
+        + `out (--where '${key}!=NUMBER' of the command).`;
+      notes.push({ option: "where", text });
     }
   }
 
@@ -247,7 +248,7 @@
 
   /**
    * The measurements in a table (`report.tableOf`) by a user's choices: {name, shape, rows, percent, lower, blocks, reading}. What has no role or no
-   * true reading throws a `Refusal`.
+   * true reading throws a `Refusal`. A note that a menu or an option would change is {option, text}, others are texts.
    */
   function measure(whole, choices) {
     const table = chosenRows(whole, choices), notes = [...table.notes], roles = rolesOf(whole, choices);

@@ -29,7 +29,7 @@ _LIST = rf"\[(?:[^][{{}}'\"]|{_TEXT})*\]"
 _DICT = rf"\{{(?:[^{{}}'\"]|{_TEXT})*\}}"
 _ARGUMENT = re.compile(
     r"(?<![^\s(])"
-    r"(by|columns|common|decimal|higher_is_better|ignore|lower_is_better|methods|n|out_of|pm|reference|rows"
+    r"(by|columns|common|decimal|group|higher_is_better|ignore|lower_is_better|methods|n|out_of|pm|reference|rows"
     r"|same_tasks|seed|separator|unit|value|where)="
     rf"(True|[A-Z]+|\d+|{_TEXT}|{_LIST}|{_DICT})(?![\w/]|\.\w)"
 )
@@ -61,7 +61,8 @@ def with_arguments(text: str, form: Callable[[str, list[str]], str | None]) -> s
     def replacement(argument: re.Match[str]) -> str:
         name, value = argument.groups()
         try:
-            words = _words(value if value.isupper() else ast.literal_eval(value))
+            is_placeholder = re.fullmatch("[A-Z]+", value)
+            words = _words(value if is_placeholder else ast.literal_eval(value))
         except (SyntaxError, ValueError):  # not written by the library
             return argument[0]
         return form(name, words) or argument[0]

@@ -35,16 +35,22 @@ from .vocabulary import (
     words_of,
 )
 
-LIKE_METHODS = set(
+LIKE_METHODS = {*VOCABULARY["method"].split()} | set(
     "framework trainer policy backbone network name run pipeline variant config system agent arm "
-    "estimator strategy architecture arch encoder solver baseline technique key algo".split()
+    "estimator strategy architecture arch encoder solver baseline technique algo".split()
 )
 LIKE_DATASETS = set("data dataset datasets benchmark domain corpus set".split())
-METHOD_WORDS = {*VOCABULARY["method"].split()}
 LIKE_VALUES = (
     "acc accuracy correct passed success successes score scores result value reward em f1 auc map "
     "bleu rouge performance test".split()
 )
+PLACES = {
+    "key 1",
+    "key 2",
+    "place",
+    "row",
+    "column",
+}  # in JSON and arrays: they may stand for anything
 SETTINGS_OF_RUNS = set(
     "rank improvement delta diff difference gain margin pvalue p lr learning wd batch size count n id seed "
     "lambda alpha temperature params flops".split()
@@ -54,8 +60,11 @@ NO_VALUES = LOWER_IS_BETTER | IN_TRAINING | STEPS | {*KIND_OF_SPREAD} | SETTINGS
 NO_RESULTS = NO_VALUES | OTHER_MEASURES | {"time", "test", "avg", "average"}
 LIKE_COUNTS = {"seeds", "runs", "folds", "episodes", "repeats", "repetitions"}
 LIKE_RUNS = {"run", "rep", "repeat", "repetition", "replicate", "trial", "iteration", "restart"}
-LIKE_ITEMS = {"id", "uid", "item", "data"}
-UNITS = {"task", "item", "class", "seed", "run", "draw", "fold"}
+LIKE_ITEMS = set(
+    "id uid item case subject patient image utterance sentence sample example problem".split()
+)
+LIKE_UNITS = LIKE_ITEMS | LIKE_RUNS
+UNITS = {"task", "item", "class", "seed", "run", "draw", "fold", "dataset"}
 FEW_VALUES, FEW_KINDS = 12, 5
 MOSTLY = 0.4  # of the cells of a column that some text has spoiled
 LIKE = 3  # times as large, or as small, as the others: still a measurement of the same kind
@@ -127,6 +136,9 @@ def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
     ignored = f"--ignore {name}"
     if str(column).endswith(BRACKETS):
         return "numbers in brackets: --ignore '()'"
+    if str(column).endswith(PLUS_MINUS):
+        mean = shlex.quote(str(column).removesuffix(PLUS_MINUS))
+        return f"of the values of {mean}: --value {mean}, {ignored}"
     choices = []
     if is_numeric(values) and "value" in error.missing:
         several = "--columns dataset" if error.roles.method else "--methods"
@@ -147,11 +159,24 @@ def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
 
 def proposal(asked: Question) -> tuple[Question, str]:
     """The roles that are most likely, and why they cannot be read; empty if they can."""
-    for start in with_pattern(asked):
-        likely, problem = completed(start)
-        if not problem:
-            return likely, ""
+    has_files = FILE in named.one_frame(asked.tables)
+    pattern = path_pattern(asked.files) if len(asked.files) == len(asked.tables) else None
+    if has_files and pattern and "{}" in pattern and not names_files(asked.options):
+        return asked, (
+            f"The parts of the paths need names: fslcore report {quoted(pattern)}, with method, "
+            "dataset, seed or another word in each pair of braces"
+        )
+    if has_files and pattern:
+        for start in with_pattern(asked, pattern):
+            likely, problem = completed(start)
+            if not problem:
+                return likely, ""
     return completed(asked)
+
+
+def names_files(options: Options) -> bool:
+    """Whether an option says what the names of files are."""
+    return FILE in (options.method, options.group, *options.by, *options.unit, *options.ignore)
 
 
 def completed(asked: Question) -> tuple[Question, str]:
@@ -192,13 +217,8 @@ def next_guess(asked: Question) -> dict[str, object]:
     return {}
 
 
-def with_pattern(asked: Question) -> list[Question]:
+def with_pattern(asked: Question, pattern: str) -> list[Question]:
     """The same files by a pattern with named parts, where it matches these files alone."""
-    if len(asked.tables) < 2 or any(table.parts for table in asked.tables):
-        return []
-    pattern = path_pattern(asked.files) if len(asked.files) == len(asked.tables) else None
-    if pattern is None or "{" not in pattern:
-        return []
     try:
         files: list[FilePath] = matching(pattern)
     except InputError:
@@ -231,6 +251,8 @@ def guess(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str,
     roles, columns = error.roles, error.columns
     if any(str(column).endswith(BRACKETS) for column in columns):
         return {"ignore": ["()"]}
+    if "value" not in error.missing and any(str(c).endswith(PLUS_MINUS) for c in columns):
+        return {}  # the values may be those with a ±
     for column in columns:
         rows = chosen_part(column, frame[column])
         if rows:
@@ -276,7 +298,7 @@ def chosen_part(column: str, values: pd.Series) -> str | None:
     if plain in METRICS:
         likely = [text for text in texts if words_of(text) & {"acc", "accuracy"}]
         return f"{column}={(likely or texts)[0]}"
-    if plain in ("split", "subset", "phase", "partition") and "test" in texts:
+    if "test" in texts and {*texts} <= IN_TRAINING | {"test"}:
         return f"{column}=test"
     return None
 
@@ -290,22 +312,60 @@ def guessed_values(
     counts = [column for column in numeric if words_of(column) & {"successes", "correct"}]
     if len(counts) == len(totals) == 1:
         return {"value": counts[0], "of": totals[0]}
+    likely = [c for c in numeric if not words_of(c) & NO_VALUES]
     for word in LIKE_VALUES:
-        likely = [column for column in numeric if word in words_of(column)]
-        likely = [column for column in likely if not words_of(column) & NO_VALUES]
-        if len(likely) == 1:
-            return {"value": likely[0]}
-    likely = [c for c in numeric if not words_of(c) & NO_RESULTS and not is_summary(c)]
+        alike = [column for column in likely if word in words_of(column)]
+        if len(alike) == 1:
+            return {"value": alike[0]}
+        if alike:
+            break
     texts = [column for column in columns if column not in numeric]
+    likely = [c for c in numeric if not words_of(c) & NO_RESULTS and not is_summary(c)]
+    fractions = [column for column in likely if not is_whole_number(frame[column])]
+    has_lower = any(words_of(column) & LOWER_IS_BETTER for column in numeric)
+    likely = fractions if fractions or has_lower else likely
     if not likely and (texts or roles.method):
         likely = [column for column in numeric if "mean" in words_of(column)]
     likely = likely or [column for column in numeric if words_of(column) & LOWER_IS_BETTER]
     if len(likely) < 2:
-        return {"value": likely[0]} if likely else {}
+        is_whole = likely and is_whole_number(frame[likely[0]])
+        return {"value": likely[0]} if likely and not is_whole else {}
     measured = measurements_among(likely, frame)
-    if len(measured) < 2:
-        raise several_values(likely)
+    check_one_measure(measured)
+    has_alike = bool(alike and {*measured} & {*alike})
+    is_mixed = has_alike and (bool(roles.method) or bool({*measured} - {*alike}))
+    is_mixed = is_mixed or any(plain_name(column) in LOWER_IS_BETTER for column in measured)
+    others = [column for column in numeric if column not in likely]
+    more = [column for column in others if may_be_a_method(column, measured, frame)]
+    if len(measured) < 2 or is_mixed or more or not are_on_one_scale(measured, frame):
+        raise several_values([*likely, *more])
     return guessed_columns(measured, texts, roles, frame)
+
+
+def may_be_a_method(column: str, columns: Sequence[str], frame: pd.DataFrame) -> bool:
+    """Whether a column whose name has a word of a measure, and another, is like these columns: Time-CNN."""
+    words = {word for word in words_of(column) if len(word) > 1} - {plain_name(column)}
+    if not words & LOWER_IS_BETTER or words <= NO_RESULTS:
+        return False
+    numbers = frame[[name for name in columns if is_numeric(frame[name])]].stack()
+    return not numbers.empty and bool(numbers.min() <= frame[column].median() <= numbers.max())
+
+
+def is_whole_number(values: pd.Series) -> bool:
+    """Whether a column holds several whole numbers that are no answers, right or wrong."""
+    numbers = values.dropna()
+    is_whole = is_numeric(values) and values.nunique() > 1 and bool((numbers % 1 == 0).all())
+    return is_whole and not numbers.isin([0, 1]).all()
+
+
+def are_on_one_scale(columns: Sequence[str], frame: pd.DataFrame) -> bool:
+    """Whether columns are all shares, or none is; and no ranks, whole numbers up to their number."""
+    numeric = [column for column in columns if is_numeric(frame[column])]
+    if not numeric:
+        return True
+    highest = frame[numeric].max()
+    are_ranks = all(map(is_whole_number, map(frame.get, numeric))) and highest.max() <= len(columns)
+    return bool((highest <= 1).all() or (highest > 1).all()) and not are_ranks
 
 
 def numbers_among(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
@@ -355,7 +415,8 @@ def guessed_columns(
             raise several_values(columns)
         is_known = method == roles.method
         return {"columns": {"dataset": columns}} | ({} if is_known else {"method": method})
-    check_one_measure(columns)
+    if FILE in texts and numbered_word(frame[FILE]) is None:  # a file may be a method
+        raise several_values(columns)
     own = [
         column
         for column in texts
@@ -375,27 +436,29 @@ def several_values(columns: Sequence[str]) -> InputError:
     """The error for columns of which each may hold the values."""
     more = ", …" if len(columns) > MOST_NAMES else ""
     listed = f"{', '.join(columns[:MOST_NAMES])}{more}"
-    return InputError(f"{listed} may each be the values: say which one is (value=NAME)")
+    return InputError(
+        f"{listed} may each be the values: say which one is (value=NAME), or that the columns are "
+        "methods (methods=NAMES) or data sets (columns={'dataset': ['NAMES']})"
+    )
 
 
 def check_one_measure(columns: Sequence[str]) -> None:
-    """Raise `InputError` for names of two parts, all methods by all measures: 'ours Base', 'ours New'."""
-    parts = [str(column).rpartition(" ") for column in columns]
-    methods, _, measures = zip(*parts, strict=True)
-    several = [*dict.fromkeys(measures)]
-    if len(several) > 1 and len({*methods}) > 1 and len({*methods}) * len(several) == len(columns):
-        chosen = [
-            column for column, name in zip(columns, measures, strict=True) if name == several[0]
-        ]
-        raise InputError(
-            f"{', '.join(several)} may be several measures of each method: choose one "
-            f"(methods={chosen})"
-        )
+    """Raise `InputError` for names of two parts, all of one by all of another: 'ours Base', 'ours New'."""
+    for separator in " ./_-":
+        parts = [str(column).rpartition(separator) for column in columns]
+        firsts, _, seconds = (list(dict.fromkeys(part)) for part in zip(*parts, strict=True))
+        are_crossed = len(firsts) * len(seconds) == len({*columns})
+        if len(firsts) > 1 and len(seconds) > 1 and are_crossed:
+            raise InputError(
+                f"{', '.join(firsts)} and {', '.join(seconds)}: one may be methods or data sets, and "
+                "the other measures; choose the columns of one measure (methods=NAMES, or data sets: "
+                "columns={'dataset': ['NAMES']})"
+            )
 
 
 def is_nameless(column: str) -> bool:
     """Whether a column has no name but that of its place, as the index of a table of pandas."""
-    return INDEX_NAME.fullmatch(str(column)) is not None or column == "key 2"
+    return INDEX_NAME.fullmatch(str(column)) is not None
 
 
 def is_numberlike(values: pd.Series) -> bool:
@@ -423,13 +486,17 @@ def guessed_method(
         averaged = measurements_among(numeric, frame)
         if len(averaged) > 1:
             return {"methods": averaged, "ignore": [roles.value]}
-    few = [column for column in columns if 1 < frame[column].nunique() <= named.FEW]
-    likely = [column for column in few if like_methods(column, frame)]
-    likely += [column for column in few if column == FILE]
-    texts = [column for column in few if not is_numeric(frame[column])]
-    likely += [column for column in texts if repeats(frame[column]) or roles.wide]
-    likely += [column for column in texts if frame[column].is_unique and not roles.keys]
-    return {"method": likely[0]} if likely else {}
+    texts = [column for column in columns if not is_numeric(frame[column])]
+    few = [column for column in texts if 1 < frame[column].nunique() <= named.FEW]
+    likely = [column for column in few if like_methods(column, frame)] or few
+    if not likely or PLACES & {*likely}:
+        return {}
+    if FILE in likely:
+        return {"method": FILE}
+    is_one = len(likely) == 1 and (
+        like_methods(likely[0], frame) or repeats(frame[likely[0]]) or not roles.keys
+    )
+    return {"method": likely[0]} if is_one else {}
 
 
 def repeats(values: pd.Series) -> bool:
@@ -441,42 +508,103 @@ def repeats(values: pd.Series) -> bool:
 def guessed_rest(
     columns: Sequence[str], roles: named.Roles, frame: pd.DataFrame
 ) -> dict[str, object]:
-    """Of the columns that are left one: what tells rows apart, else left out."""
-    if "number" in columns:  # of a folder: it may stand for anything
+    """Of the columns that are left: what tells rows apart, else what to leave out; nothing where a
+    column may be a setting, or the sample.
+    """
+    if PLACES & {*columns}:
         return {}
-    keys = [column for column in (roles.method, *roles.keys, *roles.blocks) if column]
     units = UNITS & roles.words()
-    are_told_apart = not (frame.duplicated(keys).any() if keys else len(frame) > 1)
-    if roles.wide and not units and "dataset" not in roles.words():
-        are_told_apart = False
-    for column in sorted(
-        columns, key=lambda column: (not words_of(column) & LIKE_ITEMS, frame[column].nunique())
-    ):
-        values = frame[column]
-        count = values.nunique()
-        if is_numeric(values) and (values.dropna() % 1 != 0).any():
-            continue
-        word = numbered_word(values)
-        if word and word not in roles.words():
+    for column in columns:
+        word = numbered_word(frame[column])
+        if word and word not in units:
             return {"unit": {column: word}}
-        is_kind = roles.wide and not is_numeric(values) and count <= FEW_KINDS
-        if is_kind and values.value_counts().min() > 1:
-            return {"by": [column]}
-        if are_told_apart:
-            continue
-        if words_of(column) & LIKE_RUNS and not units & {"run", "seed"}:
-            return {"unit": {column: "run"}}
-        is_method = bool(words_of(column) & METHOD_WORDS)
-        tells_apart = not frame.duplicated([*keys, column]).any()
-        if tells_apart and not is_method and count > (FEW_VALUES if units else 2):
-            return {"unit": {column: likely_unit(column, values, units)}}
-        if count <= FEW_VALUES or column == FILE or is_method:
-            return {"by": [column]}
-    return {"by": [FILE]} if columns == [FILE] else {"ignore": [*columns]}
+    kinds = [column for column in columns if roles.wide and is_kind(frame[column])]
+    if kinds:
+        return {"by": kinds}
+    keys = [column for column in (roles.method, *roles.keys, *roles.blocks) if column]
+    if "method" not in roles.words():
+        return {}
+    if keys and not frame.duplicated(keys).any():
+        for column in columns:
+            check_no_kinds(column, roles, frame)
+        return {"ignore": [*columns]}
+    constant = [column for column in columns if not named.varies(frame[column])]
+    if constant:
+        return {"ignore": constant}
+    measures = [column for column in columns if is_measure(frame[column])]
+    if measures:
+        return {"ignore": measures}
+    own = [c for c in columns if like_units(c, frame) and not frame.duplicated([*keys, c]).any()]
+    own = [c for c in own if methods_of_values(c, roles, frame).median() > 1]
+    own = [c for c in own if words_of(c) & LIKE_UNITS] or own
+    if len(own) == 1:
+        return {"unit": {own[0]: likely_unit(own[0], frame[own[0]], units)}}
+    settings = [column for column in columns if frame[column].nunique() <= FEW_VALUES]
+    are_crossed = all(methods_of_values(c, roles, frame).min() > 1 for c in settings)
+    may_be_runs = any(counts_on(frame[column]) for column in settings)
+    is_sample = bool(units) or roles.spread is not None
+    if is_sample and settings and are_crossed and not may_be_runs:
+        return {"by": settings} if not frame.duplicated([*keys, *settings]).any() else {}
+    return {}
+
+
+def is_kind(values: pd.Series) -> bool:
+    """Whether a text in a wide table is one of a few, each of which comes again."""
+    return (
+        not is_numeric(values)
+        and values.nunique() <= FEW_KINDS
+        and bool(values.value_counts().min() > 1)
+    )
+
+
+def is_measure(values: pd.Series) -> bool:
+    """Whether a column holds fractions, of which most are different."""
+    has_fractions = is_numeric(values) and bool((values.dropna() % 1 != 0).any())
+    return has_fractions and values.nunique() > len(values) / 2
+
+
+def like_units(column: str, frame: pd.DataFrame) -> bool:
+    """Whether a column may number or name the sample: by its name, or more values than settings have."""
+    words = words_of(column)
+    is_text = not is_numeric(frame[column])
+    has_texts = is_text and bool(words & LIKE_DATASETS or column == FILE or is_nameless(column))
+    return has_texts or bool(words & LIKE_UNITS) or frame[column].nunique() > FEW_VALUES
+
+
+def methods_of_values(column: str, roles: named.Roles, frame: pd.DataFrame) -> pd.Series:
+    """With how many methods each value of a column comes."""
+    if roles.method is None:
+        return pd.Series([2])
+    return frame.groupby(column)[roles.method].nunique()
+
+
+def counts_on(values: pd.Series) -> bool:
+    """Whether the values of a column are three or more numbers in a row: they may number repetitions."""
+    numbers = sorted(values.unique()) if is_numeric(values) else []
+    return len(numbers) > 2 and numbers == [*range(int(numbers[0]), int(numbers[0]) + len(numbers))]
+
+
+def check_no_kinds(column: str, roles: named.Roles, frame: pd.DataFrame) -> None:
+    """Raise `InputError` for a column that gives each unit one of a few kinds: what these are matters."""
+    keys = [key for key, word in roles.keys.items() if word in UNITS]
+    words = words_of(column)
+    is_harmless = words & SETTINGS_OF_RUNS and not words & (LIKE_RUNS | {"seed"})
+    if not keys or is_harmless or is_measure(frame[column]):
+        return
+    kinds_of_unit = frame.groupby(keys)[column].nunique()
+    count = frame[column].nunique()
+    if kinds_of_unit.max() == 1 and 1 < count <= FEW_VALUES and count < len(kinds_of_unit):
+        raise InputError(
+            f"{column} has {count} values for {len(kinds_of_unit)} of {', '.join(keys)}: name it if "
+            f"these come in groups that are alike (group={column!r}), if it is a setting "
+            f"(by={[column]}), or if it does not matter (ignore={[column]})"
+        )
 
 
 def likely_unit(column: str, values: pd.Series, units: set[str]) -> str:
     """What a column most likely numbers or names."""
+    if words_of(column) & LIKE_RUNS and not units & {"run", "seed"}:
+        return "run"
     is_text = not is_numeric(values)
     if words_of(column) & LIKE_DATASETS or column == FILE or (is_nameless(column) and is_text):
         return "dataset"

@@ -107,7 +107,11 @@ def without_files(path: Path) -> str:
     if not files:
         return f"{path} has no files"
     pattern = path_pattern(files) or f"{path}/{{method}}/results.json"
-    return f"{path} has folders and no files; name those to read by a pattern, such as '{pattern}'"
+    to_name = ", with method, dataset, seed or another word in each pair of braces"
+    return (
+        f"{path} has folders and no files; name those to read by a pattern, such as '{pattern}'"
+        f"{to_name if '{}' in pattern else ''}"
+    )
 
 
 def below(folder: Path) -> list[str]:
@@ -145,8 +149,8 @@ def matching(pattern: str) -> list[FilePath]:
 
 
 def path_pattern(paths: Sequence[str]) -> str | None:
-    """A pattern for these paths: parts that hold a number behind a word are called by it, of the
-    others the first that varies is the method, the second the data set. None for one path, or where
+    """A pattern for these paths: parts that hold a number behind a word are called by it, and another
+    that varies is the method if it is the only one, else {}, to be named. None for one path, or where
     the parts of paths do not agree.
     """
     if not paths:
@@ -159,24 +163,20 @@ def path_pattern(paths: Sequence[str]) -> str | None:
     widths = Counter(map(len, split))
     if len(split) < 2 or len(widths) > 1:
         return None
-    names = ["method", "dataset", "setting", "split"]
-    parts = []
+    parts: list[str] = []
     for tokens in zip(*split, strict=True):
         if len(set(tokens)) == 1:
             parts.append(tokens[0])
             continue
         numbered = [re.fullmatch(r"([A-Za-z]*?)(\d+)", token) for token in tokens]
         words = {match[1] for match in numbered if match}
-        if all(numbered) and len(words) == 1:
-            word = words.pop()
-            known = [text for text in (word, *parts[-2:-1]) if text in NUMBERED_PARTS]
-            name = known[0] if known else "number"
-            name = name if f"{{{name}}}" not in "".join(parts) else f"{name}_{len(parts)}"
-            parts.append(f"{word}{{{name}}}")
-        elif names:
-            parts.append(f"{{{names.pop(0)}}}")
-        else:
-            return None
+        word = words.pop() if all(numbered) and len(words) == 1 else ""
+        known = [text for text in (word, *parts[-2:-1]) if text in NUMBERED_PARTS]
+        is_new = all(numbered) and known and f"{{{known[0]}}}" not in "".join(parts)
+        parts.append(f"{word}{{{known[0]}}}" if is_new else f"{word}{{}}")
+    free = [number for number, part in enumerate(parts) if "{}" in part]
+    if len(free) == 1 and not all(path[free[0]].isdigit() for path in split):
+        parts[free[0]] = parts[free[0]].replace("{}", "{method}")
     return "".join(parts)
 
 
@@ -241,7 +241,7 @@ def other_format(path: Path) -> str:
 
 
 def read_arrays(path: Path) -> Reading:
-    """Arrays of NumPy: a vector is a method, of a matrix the longer axis is the tasks."""
+    """Arrays of NumPy: vectors as columns; a number per row, with its row and column, of matrices."""
     check_zip("results", path)
     try:
         loaded = np.load(path, allow_pickle=False)
@@ -249,26 +249,24 @@ def read_arrays(path: Path) -> Reading:
         arrays = {path.stem: loaded} if is_single else dict(loaded)
     except MemoryError as error:  # what a damaged head says, as the true size was checked
         raise InputError(f"{path.name} cannot be read ({reason(error)})") from None
-    columns, notes = {}, []
     for name, values in arrays.items():
         if not isinstance(values, np.ndarray):  # a member without NumPy's mark
             raise InputError(f"{path.name}: {shown(name)} is no array of NumPy; leave it out")
         if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or not values.size:
             raise InputError(
-                f"{name} in {path.name} must be a number per task, or a row per task and a column "
-                f"per method, got {values.dtype} of shape {values.shape}"
+                f"{name} in {path.name} must be a vector or a matrix of numbers, got {values.dtype} "
+                f"of shape {values.shape}"
             )
-        if values.ndim == 1:
-            columns[name] = values
-            continue
-        tasks, methods = sorted(values.shape, reverse=True)
-        notes.append(f"{path.name}: {tasks} rows are read as tasks, {methods} as methods.")
-        by_method = values.T if len(values) == tasks else values
-        columns |= {f"{name} {number}": row for number, row in enumerate(by_method, 1)}
-    if is_single and len(columns) == 1:
-        columns = {"numbers": columns.popitem()[1]}
-    series = {name: pd.Series(row, dtype=float) for name, row in columns.items()}
-    return pd.DataFrame(series), notes
+    if all(values.ndim == 1 for values in arrays.values()):
+        names = ["numbers"] if is_single else [*arrays]
+        vectors = zip(names, arrays.values(), strict=True)
+        return pd.DataFrame({name: pd.Series(row, dtype=float) for name, row in vectors}), []
+    parts = []
+    for name, values in arrays.items():
+        frame = pd.DataFrame(np.atleast_2d(values.T).T).melt(ignore_index=False, var_name="column")
+        frame = frame.rename_axis("row").reset_index().rename(columns={"value": "numbers"})
+        parts.append(frame if is_single else frame.assign(array=name))
+    return pd.concat(parts, ignore_index=True), []
 
 
 def read_json(path: Path, options: Options) -> tuple[pd.DataFrame, list[str], bool]:

@@ -697,7 +697,10 @@ def half_widths(frame: pd.DataFrame, roles: Roles, column: str, options: Options
         numbers(frame, roles.count) if isinstance(roles.count, str) else nothing.fillna(roles.count)
     )
     if (count < 2).any():
-        raise InputError(f"n must be at least 2, to estimate a spread, got {count.min():g}")
+        raise InputError(
+            f"n must be at least 2, to estimate a spread, got {count.min():g}; leave such rows out "
+            "(where=['COLUMN!=VALUE'])"
+        )
     factor = scipy.stats.t.ppf(level, count - 1) / (np.sqrt(count) if kind == "sd" else 1)
     return spread * factor
 

@@ -90,6 +90,11 @@ def read_text(path: Path, options: Options) -> Reading:
     else:
         names = checked_names(rows.pop(0), path.name)
         places = [place - 1 for place in places[1:]]
+        if any([*map(without_markup, row)] == names for row in rows):
+            raise InputError(
+                f"{path.name} has its line of names twice; keep the lines of one table in a file of "
+                "their own"
+            )
     cells = pd.DataFrame(rows, index=places, columns=names, dtype=object)
     frame, more_notes = typed(cells, path.name, options.decimal)
     frame.attrs[COMMENTS] = lines.inside
@@ -118,7 +123,9 @@ def tabular_lines(text: str, file: str) -> str:
         None or several, cells over several rows or columns.
     """
     bodies = re.findall(
-        r"\\begin\{tabular\}(?:\[.*?\])?\{.*?\}\s*\n(.*?)\\end\{tabular\}", text, re.DOTALL
+        r"\\begin\{tabular\}(?:\[.*?\])?\{(?:[^{}]|\{[^{}]*\})*\}(.*?)\\end\{tabular\}",
+        text,
+        re.DOTALL,
     )
     if len(bodies) != 1:
         raise InputError(f"{file} has {len(bodies)} tabulars; one is read")
@@ -310,7 +317,10 @@ def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
             f"{path.name} has other lines than those of one table: keep the lines of one table, "
             "which begin with |, in a file of their own"
         )
+    more = ""
+    if any(re.search(rf"\d\s*%?\s*(?:{PLUS_MINUS})", line) for line in lines):
+        more = "; printed means with their ± are compared by fslcore compare"
     return (
         f"{path.name} is no table: its lines do not have equally many cells. Write the results as a "
-        "line of names and a row per task, seed or data set, without the other lines of a log"
+        f"line of names and a row per task, seed or data set, without the other lines of a log{more}"
     )

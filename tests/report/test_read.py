@@ -282,9 +282,34 @@ def test_a_comment_between_columns_of_values_is_refused_where_places_are_compare
     lines = ["# failed" if i == MISSING else f"{v},{v}" for i, v in enumerate(ONE_BETTER)]
     (tmp_path / "a.csv").write_text("\n".join(["a1,a2", *lines]))
     ACCURACIES.to_csv(tmp_path / "b.csv", index=False)
+    roles = {"methods": ["a1", "a2", *ACCURACIES], "ignore": ["file"], "rows": "task"}
     with refuses("rows: a.csv: # failed is a comment between the rows"):
-        proposed.read([tmp_path / "a.csv", tmp_path / "b.csv"], common=True, higher_is_better=True)
+        Results.read([tmp_path / "a.csv", tmp_path / "b.csv"], higher_is_better=True, **roles)
     assert proposed.read(tmp_path / "a.csv").methods["n"].eq(39).all()
+
+
+def test_the_rows_and_columns_of_a_matrix_are_asked_for(tmp_path):
+    """The longer axis was taken for tasks."""
+    draws = np.random.default_rng(1).normal(60, 5, (2, 3, 40)).round(2)
+    for name, values in zip(("ours", "base"), draws, strict=True):
+        np.save(tmp_path / f"{name}.npy", values)
+    files = [tmp_path / "ours.npy", tmp_path / "base.npy"]
+    with refuses("row, column, file have no role") as error:
+        Results.read(files)
+    assert proposed.commands(error.value) == []
+    roles = {"method": "file", "unit": {"row": "draw", "column": "task"}}
+    expected = draws[0].mean() - draws[1].mean()
+    assert abs(Results.read(files, **roles).pairs["difference"][0]) == pytest.approx(abs(expected))
+    np.savez(tmp_path / "both.npz", ours=draws[0], base=draws[1])
+    both = Results.read(tmp_path / "both.npz", **{**roles, "method": "array"})
+    assert abs(both.pairs["difference"][0]) == pytest.approx(abs(expected))
+
+
+def test_a_second_table_is_refused(tmp_path):
+    table = "| method | CUB |\n| -- | -- |\n| ours | 71.5 |\n| base | 70.5 |\n"
+    (tmp_path / "r.md").write_text(f"## 1-shot\n\n{table}\n## 5-shot\n\n{table}")
+    with refuses("has its line of names twice"):
+        Results.read(tmp_path / "r.md")
 
 
 def test_rows_without_names_and_of_different_numbers_are_not_paired(tmp_path):

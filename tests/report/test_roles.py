@@ -81,6 +81,46 @@ def test_what_has_no_role_is_refused_with_a_command_that_works(name):
     assert np.average(pairs["difference"], weights=pairs["n"]) == pytest.approx(gap, abs=1e-6)
 
 
+SHORT = LONG[LONG["task"] < 10]
+GRID = pd.DataFrame(
+    {
+        "method": np.repeat(["ours", "base"], 4),
+        "noise": np.tile([0, 0.2, 0.3, 0.4], 2),
+        "accuracy": HARD[:8],
+    }
+)
+REPEATED = pd.concat([SHORT.assign(dataset="a"), SHORT.assign(dataset="b")], ignore_index=True)
+# By name: a table of which two readings are about as likely, and what is said.
+OPEN = {
+    "error rates of letters and of words": (pd.DataFrame({"model": [*"abc"], "wer": [9.1, 8.0, 7.7], "cer": [2.2, 2, 1.9]}), "wer, cer may each be the values"),
+    "a method called by a measure": (WIDE.assign(**{"Time-CNN": BASE}), "base, ours, Time-CNN may each be the values"),
+    "shares beside others": (pd.DataFrame({"case": range(30), "Dice": OURS / 100, "HD95": BASE}), "Dice, HD95 may each be the values"),
+    "an accuracy beside other names": (WIDE.assign(accuracy=BASE), "base, ours have no role"),
+    "ranks": (pd.DataFrame({"dataset": [*"abc"], "SVM": [1, 2, 2], "RF": [2, 1, 1]}), "SVM, RF may each be the values"),
+    "two accuracies": (LONG.rename(columns={"accuracy": "zero_shot_acc"}).assign(few_shot_acc=HARD.repeat(2)), "zero_shot_acc, few_shot_acc may each be the values"),
+    "measures of data sets": (
+        pd.DataFrame({"model": ["ours", "base"], **{f"{d}.{m}": HARD[:2] for d in ("piqa", "arc") for m in ("acc", "acc_norm")}}),
+        "piqa, arc and acc, acc_norm: one may be .*the other measures",
+    ),
+    "a setting": (GRID, "noise has no role"),
+    "numbers of repetitions": (REPEATED.rename(columns={"task": "split"}), "split has no role"),
+    "names of experiments": (GRID.assign(experiment_id=[*"abcdefgh"]).drop(columns="noise"), "experiment_id has no role"),
+    "a ± of another measure": (LONG.assign(AUC=[f"{v:.1f} ± {v / 50:.1f}" for v in HARD.repeat(2)]), "AUC ± has no role"),
+    "kinds of tasks": (LONG.assign(kind=np.tile([*"abc"], 20)), "kind has 3 values for 30 of task"),
+    "seeds that have tasks of their own": (LONG.assign(rep=LONG["task"] // 10), "rep has 3 values for 30 of task"),
+    "two names": (SHORT.rename(columns={"method": "scheme"}).assign(options=lambda f: f["scheme"] + "!"), "scheme, options have no role"),
+    "counts of words": (pd.DataFrame({"model": np.repeat(["a", "b"], 20), "utterance": [*range(20)] * 2, "words": range(40)}), "utterance, words have no role"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_nothing_is_proposed_where_two_readings_are_about_as_likely(name):
+    table, words = OPEN[name]
+    with pytest.raises(UnnamedRoles, match=words) as error:
+        Results.from_frame(table)
+    assert proposed.commands(error.value) == []
+
+
 @pytest.mark.parametrize("name", ["domain", "corpus", "data_name", "dataset_name", "file"])
 def test_domains_corpora_and_files_are_proposed_as_data_sets(name, tmp_path):
     table = DATASETS.melt("dataset", var_name="method", value_name="accuracy")
@@ -417,6 +457,10 @@ def test_paths_have_named_parts_and_json_is_reached_by_a_path_of_keys(tmp_path):
         file.parent.rename(file.parent.with_name(file.parent.name.replace("seed", "run_")))
     with refuses(re.escape("/runs/{method}/run_{run}/results.json")):
         Results.read(tmp_path / "runs")
+    for number, folder in enumerate(sorted(tmp_path.glob("runs/*/run_*"))):  # numbers of what?
+        folder.rename(tmp_path / "runs" / str(number))
+    with refuses(re.escape("/runs/{}/results.json"), "in each pair of braces"):
+        Results.read(tmp_path / "runs")
 
 
 def test_a_number_in_json_is_found_by_jmespath(tmp_path):
@@ -437,10 +481,10 @@ def test_files_are_named_by_a_pattern_or_by_the_column_file(tmp_path):
             tmp_path / f"{name}_cars.csv", index=False
         )
     files = sorted(tmp_path.glob("*.csv"))
-    with pytest.raises(UnnamedRoles, match="file has no role") as error:
+    with pytest.raises(UnnamedRoles, match=r"{}_{}.csv.* name|name.*{}_{}.csv") as error:
         Results.read(files)
-    assert "{method}_{dataset}.csv" in str(error.value)
-    results = proposed.read(files)
+    assert proposed.commands(error.value) == []  # data sets may come first, or backbones
+    results = Results.read(f"{tmp_path}/{{method}}_{{dataset}}.csv")
     assert {*results.pairs["place"]} == {"cars", "cub"}
     assert results.pairs["difference"].to_numpy() == pytest.approx([GAP, GAP])
 
@@ -566,6 +610,14 @@ def test_a_tabular_of_latex_is_a_table(tmp_path):
     path.write_text(f"\\begin{{tabular}}{{lcc}}\n\\toprule {body} \\bottomrule\n\\end{{tabular}}")
     results = Results.read(path, pm="ci")
     assert [*results.pairs["difference"]] == pytest.approx([2.68, 2.2])
+    of_two_lines = (
+        r"\begin{tabular}{lcc}\toprule & \multicolumn{2}{c}{CUB} \\ \cmidrule{2-3}" + "\n"
+    )
+    path.write_text(path.read_text().replace("\\begin{tabular}{lcc}\n", of_two_lines))
+    with refuses("multicolumn"):  # lines up to the next } were taken for the columns' formats
+        Results.read(path, pm="ci")
+    path.write_text(path.read_text().replace(of_two_lines, "\\begin{tabular}{l@{ }cc}\n"))
+    assert len(Results.read(path, pm="ci").pairs) == 2
     path.write_text(path.read_text().replace("Method", r"\multirow{2}{*}{Method}"))
     with refuses("multirow"):
         Results.read(path, pm="ci")
@@ -650,7 +702,7 @@ def test_of_several_measures_of_methods_none_is_proposed():
     ]
     measures = {name: DATASETS["ours"] + RNG.normal(0, 1, 6) for name in names}
     with pytest.raises(
-        UnnamedRoles, match=r"Base, New, H .*methods=\['CoX Base', 'Ours Base'\]"
+        UnnamedRoles, match="CoX, Ours and Base, New, H: .*choose the columns of one measure"
     ) as error:
         Results.from_frame(DATASETS[["dataset"]].assign(**measures))
     assert proposed.commands(error.value) == []

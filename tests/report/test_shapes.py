@@ -8,7 +8,8 @@ import scipy.stats
 from refusal import refuses
 
 from fslcore import stats
-from fslcore.report import Shape
+from fslcore.report import Results, Shape
+from fslcore.report.model import UnnamedRoles
 
 report_on = proposed.from_frame
 
@@ -129,7 +130,11 @@ def test_a_column_that_numbers_the_rows_of_all_methods_pairs_nothing(tmp_path):
         [pd.DataFrame({"method": m, "accuracy": easy + gap}) for m, gap in (("a", 2), ("b", 0))]
     )
     table.reset_index(drop=True).to_csv(tmp_path / "long.csv", index_label="id")
-    assert proposed.read(tmp_path / "long.csv").pairs["difference"].tolist() == pytest.approx([2])
+    with pytest.raises(UnnamedRoles) as error:
+        Results.read(tmp_path / "long.csv")
+    assert proposed.commands(error.value) == []
+    results = Results.read(tmp_path / "long.csv", unit={"id": "task"})
+    assert results.pairs["difference"].tolist() == pytest.approx([2])
 
 
 @pytest.mark.parametrize("turned", [False, True])

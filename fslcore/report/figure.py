@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, BLUE, ORANGE, GREY = "#222222", "#0072b2", "#b34700", "#777777"
+LABEL = 30  # the longest label
 MOST_ROWS = 40  # of a forest plot
 MATRIX_FROM = 9  # methods; from here on all pairs are a picture
 
@@ -45,7 +46,7 @@ def draw_means(axes: Axes, results: Conclusions) -> None:
     methods = narrowest_first(words.bars(results))
     is_best = methods.groupby(["place", "target"]).cumcount() == 0
     colors = np.where(is_best, BLUE, ORANGE)
-    draw_forest(axes, methods["mean"], methods, methods["method"].map(shortened), colors)
+    draw_forest(axes, methods["mean"], methods, methods["method"].map(label_text), colors)
     axes.set_xlabel("mean accuracy, %" if results.percent else f"mean{direction(results)}")
     title = "Means" if len(results.pairs) else f"Mean with its {results.level} interval"
     if words.has_bars(results):
@@ -55,20 +56,13 @@ def draw_means(axes: Axes, results: Conclusions) -> None:
 
 def draw_differences(axes: Axes, results: Conclusions) -> None:
     """Differences with their intervals and verdicts; significant ones are filled."""
-    pairs = narrowest_first(words.decided_first(words.chosen_pairs(results)))
-    names = pairs["a"].map(shortened) + f"\n{MINUS} " + pairs["b"].map(shortened)
+    pairs = narrowest_first(words.chosen_pairs(results))
+    names = pairs["a"].map(label_text) + f"\n{MINUS} " + pairs["b"].map(label_text)
     colors = np.where(pairs["verdict"] == "better", INK, GREY)
     rows = draw_forest(axes, pairs["difference"], pairs, names, colors)
     place = axes.get_yaxis_transform()
     for row, verdict in zip(rows, pairs["verdict"], strict=True):
-        axes.text(
-            1,
-            row - 0.2,
-            verdict,
-            transform=place,
-            ha="right",
-            fontsize=9,
-        )
+        axes.text(1, row - 0.2, verdict, transform=place, ha="right", fontsize=9)
     axes.axvline(0, color=INK, linewidth=0.8)
     unit = ", points" if results.percent else direction(results)
     axes.set_xlabel(f"difference{unit}")
@@ -104,7 +98,7 @@ def draw_forest(
     axes.hlines(rows, ends["low"], ends["high"], colors=colors.tolist(), linewidth=2.5)
     faces = np.where(colors == GREY, "white", colors)
     axes.scatter(middles, rows, 20, faces, marker="D", edgecolors=colors.tolist(), zorder=3)
-    labels = [*names, *heads[is_new].map(shortened)]
+    labels = [*names, *heads[is_new].map(label_text)]
     axes.set_yticks([*rows, *rows[is_new] - 1], labels, fontsize=9)
     for label in axes.get_yticklabels()[len(rows) :]:
         label.set_fontweight("bold")
@@ -116,10 +110,9 @@ def draw_forest(
     return rows
 
 
-def shortened(label: str) -> str:
+def label_text(name: str) -> str:
     """A label that leaves room for the plot; $ is no formula."""
-    label = label.replace("$", r"\$")
-    return label if len(label) <= 30 else f"{label[:27]}…"
+    return words.shortened(name, LABEL).replace("$", r"\$")
 
 
 def draw_matrix(methods: pd.Series, pairs: pd.DataFrame) -> Figure:
@@ -135,7 +128,7 @@ def draw_matrix(methods: pd.Series, pairs: pd.DataFrame) -> Figure:
     figure.colorbar(image, shrink=0.7, label="row minus column (* significant)")
     decided = np.isfinite(matrix_of(names, pairs[pairs["verdict"] == "better"]))
     axes.plot(*np.nonzero(decided), "*", color=INK, markeredgecolor="white", markersize=7)
-    labels = [*map(shortened, names)]
+    labels = [*map(label_text, names)]
     axes.set_xticks(range(len(names)), labels, rotation=90)
     axes.set_yticks(range(len(names)), labels)
     return figure

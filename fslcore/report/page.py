@@ -28,6 +28,8 @@ MOST_ROWS = 200  # of a table on the page
 ENDINGS = ("pdf", "png", "svg")
 PNG_COLORS = 64
 LONGEST_STEM = 60  # characters of a file's name, of at most 4 bytes each
+NO_BREAK_SPACE = "\u00a0"
+INSIDE_NUMBERS = re.compile(r"(?<=\d) (?=[%±]|points?\b)|(?<=[=<±]) (?=\d)|(?<=\bp) (?=[=<])")
 LATEX_SIGNS = {"±": r"$\pm$", "−": "$-$", "∞": r"$\infty$", "<": "$<$"}
 
 
@@ -37,7 +39,14 @@ def template() -> Template:
     from jinja2 import Environment, PackageLoader
 
     loader = PackageLoader("fslcore.report", ".")
-    return Environment(loader=loader, autoescape=True).get_template("page.html.j2")
+    environment = Environment(loader=loader, autoescape=True)
+    environment.filters["unbroken"] = unbroken
+    return environment.get_template("page.html.j2")
+
+
+def unbroken(text: str) -> str:
+    """Text whose numbers stay on one line with their unit or sign: '80 %', 'p = 0.03'."""
+    return INSIDE_NUMBERS.sub(NO_BREAK_SPACE, text)
 
 
 def write(results: Conclusions, path: Path, title: str) -> None:
@@ -58,7 +67,12 @@ def content(results: Conclusions) -> dict[str, object]:
     methods = words.method_table(results)
     return {
         "results": results,
-        "words": words,
+        "sentences": words.answers(results),
+        "notes": [*results.applies, *words.readings_with_options(results)],
+        "has_bars": words.has_bars(results),
+        "comparisons": words.comparisons(results),
+        "paper_sentence": words.paper_sentence(results),
+        "pairs": words.pair_table(results),
         "panels": [
             svg_text(figure.draw(results, [panel]), panel) for panel in figure.panels(results)
         ],

@@ -22,11 +22,8 @@ from .options import Options
 
 PERCENT_BOUNDS = (0.0, PERCENT)
 DIFFERENCE_BOUNDS = (-PERCENT, PERCENT)
-COHEN_D, COHEN_DZ, COHEN_G = (
-    "Cohen's d",
-    "Cohen's d_z",
-    "Cohen's g",
-)  # Cohen (1988); d_z: Lakens (2013)
+# Cohen (1988); d_z: Lakens (2013).
+COHEN_D, COHEN_DZ, COHEN_G = "Cohen's d", "Cohen's d_z", "Cohen's g"
 OVER_DATASETS = "over data sets"  # the name of a place
 PLURAL = {"data set": "data sets", "class": "classes"}
 
@@ -137,30 +134,31 @@ def numbers_of(interval: Interval) -> dict[str, float]:
 
 
 def pair_row(
-    pair: Sequence[str], interval: Interval, p_value: float, test: str, options: Options
+    pair: Sequence[str], interval: Interval, test: str, options: Options, margin: float | None
 ) -> dict[str, object]:
-    """A row of `Sample.pairs`; interval and p-value are of the first of the pair minus the second.
+    """A row of `Sample.pairs` without its p-value; the interval is of the first of the pair minus the
+    second. With a margin, the tests of equivalence too.
 
     The better of the two is the first on the units that both have, which need not be all of each.
     """
     mean = interval.estimate
     row: dict[str, Any] = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
-    unknown = (
-        "units_better",
-        "units_worse",
-        "standard_error",
-        "spread",
-        "effect_size",
-    )
+    unknown = ("units_better", "units_worse", "standard_error", "spread", "effect_size")
     row |= dict.fromkeys(unknown, np.nan)
-    row |= {"p": p_value, "test_df": np.inf, "test": test, "effect": ""}
+    row |= {"test_df": np.inf, "test": test, "effect": ""}
     if interval.ends is None and np.isfinite(interval.half_width):
         row["standard_error"] = interval.standard_error
         row["spread"] = interval.standard_error * np.sqrt(interval.n)
         row["test_df"] = interval.df
+    if margin is not None:
+        low, high = ends_of_two_tests(interval)
+        row |= {"low_equivalent": low, "high_equivalent": high}
+        row["p_equivalent"] = stats.tost(interval, margin).p_value
     if options.sign * mean < 0:
         row |= {"a": pair[1], "b": pair[0], "difference": -mean}
-        row |= {"low": -row["high"], "high": -row["low"]}
+        for low_end, high_end in (("low", "high"), ("low_equivalent", "high_equivalent")):
+            if low_end in row:
+                row |= {low_end: -row[high_end], high_end: -row[low_end]}
     return row
 
 
@@ -196,15 +194,17 @@ def sample_of_intervals(
     target: str = "",
     *,
     p_values: Mapping[tuple[str, ...], float] | None = None,
+    margin: float | None = None,
 ) -> Sample:
     """A sample of intervals by (method,), the best first, and by (a, b), whose p-values are by default
-    those of the intervals.
+    those of the intervals; with a margin, tests of equivalence too.
     """
     methods, pairs = [], []
     for names, interval in intervals.items():
         if len(names) == 2:
-            p_value = interval.p_value if p_values is None else p_values[names]
-            pairs.append(pair_row(names, interval, p_value, test, place.options))
+            row = pair_row(names, interval, test, place.options, margin)
+            row["p"] = interval.p_value if p_values is None else p_values[names]
+            pairs.append(row)
         else:
             row = {"method": names[0], "mean": interval.estimate, **numbers_of(interval)}
             methods.append(row)
@@ -223,21 +223,7 @@ def sample_of(
     """
     means = pd.Series({name: interval.estimate for name, interval in intervals.items()})
     named = named_intervals(means, place.options, intervals.get, difference)
-    sample = sample_of_intervals(named, place, unit, test)
-    margin = place.options.margin
-    if margin is not None:
-        differences = [interval for names, interval in named.items() if len(names) == 2]
-        sample.pairs["p_equivalent"] = [
-            stats.tost(interval, margin).p_value for interval in differences
-        ]
-        ends = [ends_of_two_tests(interval) for interval in differences]
-        is_exchanged = (
-            sample.pairs["difference"] * [interval.estimate for interval in differences] < 0
-        )
-        for (low, high), row in zip(ends, sample.pairs.index, strict=True):
-            one_way = (-high, -low) if is_exchanged[row] else (low, high)
-            sample.pairs.loc[row, ["low_equivalent", "high_equivalent"]] = one_way
-    return sample
+    return sample_of_intervals(named, place, unit, test, margin=place.options.margin)
 
 
 def ends_of_two_tests(interval: Interval) -> tuple[float, float]:
@@ -273,7 +259,6 @@ def sample_of_grid(
     level = place.options.level
     bounds = place.difference_bounds
     intervals = {name: mean_interval(grid[name].dropna(), place) for name in grid}
-
     sizes = grid.count()
 
     def are_paired(first: str, second: str) -> bool:
@@ -281,12 +266,11 @@ def sample_of_grid(
         return count == max(sizes[first], sizes[second]) or (shared_only and count > 1)
 
     def difference(first: str, second: str) -> Interval:
-        if are_paired(first, second):
-            interval_of = interval_over_datasets if shared_only else stats.open_task_interval
-            return interval_of(paired(grid, first, second), level, bounds=bounds)
-        return stats.welch_interval(
-            grid[first].dropna(), grid[second].dropna(), level, bounds=bounds
-        )
+        if not are_paired(first, second):
+            samples = grid[first].dropna(), grid[second].dropna()
+            return stats.welch_interval(*samples, level, bounds=bounds)
+        interval_of = interval_over_datasets if shared_only else stats.open_task_interval
+        return interval_of(paired(grid, first, second), level, bounds=bounds)
 
     sample = sample_of(place, intervals, difference, unit, "paired t-test")
     for pair in sample.pairs.itertuples():
@@ -357,9 +341,6 @@ def add_effects_of_independent(pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
 
 def mean_interval(values: pd.Series, place: Place) -> Interval:
     """The interval of a mean, by how tasks were drawn."""
-    of_mean = (
-        stats.closed_task_interval
-        if place.options.sampling == "closed"
-        else stats.open_task_interval
-    )
-    return of_mean(values, place.options.level, bounds=place.bounds)
+    is_closed = place.options.sampling == "closed"
+    interval_of = stats.closed_task_interval if is_closed else stats.open_task_interval
+    return interval_of(values, place.options.level, bounds=place.bounds)

@@ -8,7 +8,7 @@ import pandas as pd
 from . import words
 from .conclusions import Conclusions
 from .next_steps import next_steps
-from .numbers import MINUS, interval_text, signed
+from .numbers import MINUS, signed
 
 WIDTH = 80
 MOST_CAUTIONS = 4
@@ -55,16 +55,13 @@ def mean_plot(results: Conclusions) -> list[str]:
 
 def difference_plot(results: Conclusions) -> list[str]:
     """The pairs of the verdicts on one axis with 0, and their effect sizes."""
-    pairs = words.decided_first(words.chosen_pairs(results))
+    pairs = words.chosen_pairs(results)
     digits = words.digits_of(pairs)
     drawn_pairs = pairs.head(MOST_ROWS)
-    table = pd.DataFrame(index=drawn_pairs.index)
-    table[f"{results.level} interval"] = [
-        f"{signed(row.difference, digits)} ({interval_text(row.low, row.high, digits)})"
-        for row in drawn_pairs.itertuples()
-    ]
+    differences = words.difference_texts(drawn_pairs, digits)
+    table = pd.DataFrame({f"{results.level} interval": differences})
     if drawn_pairs["effect"].any():
-        table["effect size"] = [words.effect_text(row) for row in drawn_pairs.itertuples()]
+        table["effect size"] = words.effect_texts(drawn_pairs)
     unit = "points" if results.percent else ""
     drawn_pairs = drawn_pairs.assign(
         label=words.pair_names(drawn_pairs), middle=drawn_pairs["difference"]
@@ -104,7 +101,7 @@ def plot_lines(
     """
     first, last = axis_ends(frame, zero=zero)
     cells = words.aligned(table)
-    names = [shortened(name) for name in frame["label"]]
+    names = [words.shortened(name, LABEL) for name in frame["label"]]
     before = max(map(len, [unit, *names]))
     behind = max(map(len, cells))
     columns = int(np.clip(WIDTH - before - behind - 4, *PLOT))
@@ -158,8 +155,3 @@ def bar(ends: np.ndarray, first: float, last: float, columns: int, *, zero: bool
     signs[low], signs[high] = LEFT, RIGHT
     signs[middle] = MEAN
     return "".join(signs)
-
-
-def shortened(label: str) -> str:
-    """A label that leaves room for the plot."""
-    return label if len(label) <= LABEL else f"{label[: LABEL - 1]}…"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -33,6 +31,11 @@ def digits_of(frame: pd.DataFrame) -> int:
 def places_of(frame: pd.DataFrame) -> list[str]:
     """The place and the target of each row, empty where a file has one of each."""
     return [", ".join(filter(None, row)) for row in frame[["place", "target"]].to_numpy()]
+
+
+def shortened(label: str, most: int) -> str:
+    """A label of at most so many characters."""
+    return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
 def pair_names(pairs: pd.DataFrame) -> pd.Series:
@@ -110,18 +113,17 @@ def detectable_text(pair: pd.Series, results: Conclusions, digits: int) -> str:
 
 
 def chosen_pairs(results: Conclusions) -> pd.DataFrame:
-    """The pairs that the verdicts are about: with the reference; all, where these are few; or with
-    the best method of each place.
+    """The pairs that the verdicts are about, in the order of their places, in each those with a
+    better method first: all, where these are few or with a reference; or with the best method.
     """
-    are_few = results.methods["method"].nunique() <= FEW_METHODS
-    if results.options.reference is None and are_few and len(results.pairs) <= MOST_LINES:
-        return results.pairs.copy()
-    keys = ["place", "target"]
-    pairs, reference = results.pairs, results.options.reference
-    if reference is None:
+    pairs, keys = results.pairs, ["place", "target"]
+    are_few = results.methods["method"].nunique() <= FEW_METHODS and len(pairs) <= MOST_LINES
+    if results.options.reference is None and not are_few:
         best = results.methods.groupby(keys, sort=False)["method"].first().rename("best")
-        reference = pairs.join(best, on=keys)["best"]
-    return pairs[(pairs["a"] == reference) | (pairs["b"] == reference)]
+        of_place = pairs.join(best, on=keys)["best"]
+        pairs = pairs[(pairs["a"] == of_place) | (pairs["b"] == of_place)]
+    groups = pairs.groupby(keys, sort=False).ngroup()
+    return pairs.iloc[np.lexsort((pairs["verdict"] != "better", groups))]
 
 
 def has_bars(results: Conclusions) -> bool:
@@ -143,21 +145,15 @@ def bars(results: Conclusions) -> pd.DataFrame:
     return methods.assign(half_width=half_widths, **ends)
 
 
-def decided_first(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Pairs in the order of their places, in each those with a better method first."""
-    groups = pairs.groupby(["place", "target"], sort=False).ngroup()
-    order = np.lexsort((pairs["verdict"] != "better", groups))
-    return pairs.iloc[order]
-
-
 def verdicts(results: Conclusions) -> pd.DataFrame:
     """`Results.verdicts`."""
-    chosen = decided_first(chosen_pairs(results))
+    chosen = chosen_pairs(results)
     digits = digits_of(chosen)
     sentences = [verdict_sentence(pair, results, digits) for _, pair in chosen.iterrows()]
     named = zip(places_of(chosen), sentences, strict=True)
-    chosen["sentence"] = [f"{head}: {text}" if head else text for head, text in named]
-    return chosen[["place", "target", "a", "b", "verdict", "sentence"]].reset_index(drop=True)
+    table = chosen[["place", "target", "a", "b", "verdict"]].reset_index(drop=True)
+    table["sentence"] = [f"{head}: {text}" if head else text for head, text in named]
+    return table
 
 
 def answers(results: Conclusions) -> list[str]:
@@ -182,7 +178,7 @@ def method_table(results: Conclusions) -> pd.DataFrame:
     digits = digits_of(frame)
     table = placed(frame)
     table["method"] = frame["method"]
-    table["mean ± half-width"] = [mean_text(row, digits) for row in frame.itertuples()]
+    table["mean ± half-width"] = [mean_text(row, digits) for _, row in frame.iterrows()]
     if frame["n"].any():
         table["n"] = frame["n"]
     if "best_rank" in frame and len(results.pairs):
@@ -199,10 +195,10 @@ def placed(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[keys].copy()
 
 
-def mean_text(row: Any, digits: int) -> str:
-    """'71.23 ± 0.54' of a row of methods, or both ends where they are not equally far from the mean."""
-    text = format_interval(row.mean, row.half_width, row.low, row.high, spec=f".{digits}f")
-    return str(text).replace("-", MINUS)
+def mean_text(method: pd.Series, digits: int) -> str:
+    """'71.23 ± 0.54', or both ends where they are not equally far from the mean."""
+    numbers = method[["mean", "half_width", "low", "high"]]
+    return str(format_interval(*numbers, spec=f".{digits}f")).replace("-", MINUS)
 
 
 def pair_table(results: Conclusions) -> pd.DataFrame:
@@ -211,25 +207,30 @@ def pair_table(results: Conclusions) -> pd.DataFrame:
     table = placed(frame)
     if frame.empty:
         return table
-    digits = digits_of(frame)
     table["pair"] = pair_names(frame)
-    table["difference"] = [
-        f"{signed(row.difference, digits)} ({interval_text(row.low, row.high, digits)})"
-        for row in frame.itertuples()
-    ]
+    table["difference"] = difference_texts(frame, digits_of(frame))
     p_values = {"p": "p", "p, Holm": "p_holm"} if comparisons(results) > 1 else {"p": "p"}
     for heading, key in p_values.items():
         table[heading] = frame[key].map(p_text).str.removeprefix("p = ").str.removeprefix("p ")
     table["verdict"] = frame["verdict"]
     if frame["effect"].any():
-        table["effect size"] = [effect_text(row) for row in frame.itertuples()]
+        table["effect size"] = effect_texts(frame)
     return table
 
 
-def effect_text(pair: Any) -> str:
-    """'d_z = 0.42' of a row of pairs, with the letter of its name; nothing where there is none."""
-    symbol = pair.effect.removeprefix("Cohen's ")
-    return f"{symbol} = {signed(pair.effect_size)}" if symbol else ""
+def difference_texts(pairs: pd.DataFrame, digits: int) -> list[str]:
+    """'1.57 (0.46 to 2.68)' of each pair."""
+    return [
+        f"{signed(pair['difference'], digits)} ({interval_text(pair['low'], pair['high'], digits)})"
+        for _, pair in pairs.iterrows()
+    ]
+
+
+def effect_texts(pairs: pd.DataFrame) -> list[str]:
+    """'d_z = 0.42' of each pair, with the letter of its name; empty where there is none."""
+    symbols = pairs["effect"].str.removeprefix("Cohen's ")
+    sizes = pairs["effect_size"].map(signed)
+    return (symbols + " = " + sizes).where(symbols != "", "").tolist()
 
 
 def aligned(table: pd.DataFrame) -> list[str]:

@@ -48,7 +48,7 @@ CASES = {
 def test_the_page_needs_no_other_file_and_has_no_empty_section(tmp_path, case):
     results = report_on(CASES[case])
     results.to_html(tmp_path / "r.html", "r.csv: report")
-    text = (tmp_path / "r.html").read_text("utf-8")
+    text = (tmp_path / "r.html").read_text("utf-8").replace(page.NO_BREAK_SPACE, " ")
     assert not re.findall(
         r'(?:src|href)="(?!data:|#)[^"]*"', re.sub(r"<svg.*?</svg>", "", text, flags=re.S)
     )
@@ -81,6 +81,16 @@ def test_the_terminal_shows_the_answer_first_and_not_too_much(methods, most):
     assert len(lines) <= most
     if methods > 1:
         assert re.match(r"m\d+ (is better than|and m)", lines[0])
+
+
+def test_lines_of_the_page_break_before_no_unit_and_no_sign():
+    html = report_on(table(2, 40))._repr_html_()
+    hidden = r"<(svg|style|pre|td).*?</\1>|aria-label=\"[^\"]*\""
+    sentences = re.sub(hidden, "", html, flags=re.S)
+    assert "(95\u00a0% interval" in sentences
+    assert not re.search(r"\d (%|points)|\bp [=<]|[=<] \d", sentences)
+    copied = "".join(re.findall(r"<pre>.*?</pre>", html, flags=re.S))
+    assert "95 % confidence intervals" in copied and page.NO_BREAK_SPACE not in copied
 
 
 def test_names_from_a_file_cannot_become_html(tmp_path):

@@ -154,11 +154,14 @@
   /** A sentence and lines to type in a shell. */
   const toType = (sentence, ...lines) => [el("p", {}, sentence), el("pre", {}, el("code", {}, [INSTALL, ...lines].join("\n")))];
 
-  const list = (texts, attributes = {}) => el("ul", attributes, texts.map(text => el("li", {}, text)));
+  const list = (texts, attributes = {}) => el("ul", attributes, texts.map(text => el("li", {}, unbroken(text))));
   const folded = (summary, ...content) => el("details", {}, el("summary", {}, summary), content);
 
+  /** Text whose numbers stay on one line with their unit or sign, as `fslcore.report.page.unbroken`. */
+  const unbroken = text => text.replace(/(?<=\d) (?=[%±]|points?\b)|(?<=[=<±]) (?=\d)|(?<=\bp) (?=[=<])/g, "\u00a0");
+
   /** A sentence of the command, with the menu in place of an option that has one here. */
-  const inPage = text => text.replace("the option sampling (closed or open)", `the menu “${SAMPLING}”`).replace("the option common", "--common of the command");
+  const inPage = text => unbroken(text).replace("the option sampling (closed or open)", `the menu “${SAMPLING}”`).replace("the option common", "--common of the command");
 
   /** The verdicts and what they apply to. */
   function verdictsOf(answer, reading) {

@@ -172,6 +172,18 @@ def test_where_tasks_differ_better_estimates_rank_and_choose_better():
     assert (differences["verdict"] == 1).all() and differences["mean"].idxmax() == "bootstrap"
 
 
+def test_one_kind_of_estimators_is_better_only_where_its_lead_is_above_chance():
+    rng = np.random.default_rng(0)
+    scores = pd.DataFrame({name: rng.normal(size=400) for name in ESTIMATORS})
+    scores = scores.assign(method="3 learners", task=np.tile(np.arange(200), 2))
+    scores["dataset"] = np.repeat(["noise", "lead"], 200)
+    scores.loc[scores["dataset"] == "lead", "bootstrap"] += 1
+    found = selection.first_kind(scores, ["leave-one-out", "bootstrap"])
+    assert found.set_index("dataset")["verdict"].to_dict() == {"noise": 0, "lead": 1}
+    swapped = selection.first_kind(scores, ["hold-out", TUNED])
+    assert swapped.set_index("dataset")["verdict"].to_dict() == {"noise": 0, "lead": -1}
+
+
 def test_ranks_without_an_order_count_as_told():
     table = world(tasks=3).assign(**{"5-fold": 50.0})
     assert (selection.ranks(table)["5-fold"] == 0).all()

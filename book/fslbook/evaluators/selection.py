@@ -244,6 +244,31 @@ def differences_from(
     return estimates.paired(picked, names, lambda t, name: (t[name], t[base]), level)
 
 
+def first_kind(scores: pd.DataFrame, names: Sequence[str], level: float = 0.95) -> pd.DataFrame:
+    """By data set, the best of some estimators minus the best of the others, task by task.
+
+    Parameters
+    ----------
+    scores : DataFrame
+        Of `ranks` or `picks`.
+    names : sequence of str
+        Some of `ESTIMATORS`. The best has the highest mean over the tasks of the data set.
+
+    Returns
+    -------
+    DataFrame
+        As of `differences_from`.
+    """
+    others = [name for name in ESTIMATORS if name not in names]
+    of_kinds = []
+    for _, of_dataset in scores.groupby("dataset", sort=False):
+        means = of_dataset[list(ESTIMATORS)].mean()
+        best, rival = means[list(names)].idxmax(), means[others].idxmax()
+        kinds = {"these": of_dataset[best], "others": of_dataset[rival]}
+        of_kinds.append(of_dataset[["dataset", "method", "task"]].assign(**kinds))
+    return differences_from(pd.concat(of_kinds), "others", ["these"], level)
+
+
 def even_folds(shots: int) -> str:
     """The estimator '4-fold' for 8 shots: the most folds, up to five, that hold equally many images
     of each class.

@@ -88,12 +88,14 @@
   function watchWidth(box) {
     if (!box.matches(".chart") && !box.querySelector("table, img, mjx-container")) return;
     var sentences = box.querySelector("table.sentences"), formula = box.querySelector("mjx-container"), name = nameOf(box);
+    var caption = box.querySelector("caption, figcaption");
     function look() {
       if (sentences && phone.matches && box.scrollWidth > box.clientWidth + 1) sentences.classList.add("cards");
       // What MathJax writes for screen readers counts for scrollWidth, and is not seen.
       var wide = box.classList.contains("math") ? formula.offsetWidth : box.scrollWidth;
       var scrolls = wide > box.clientWidth + (formula ? 1 : 0); // where the theme, too, lets the keyboard scroll
       if (!box.classList.contains("math")) box.classList.toggle("goes-on", box.scrollLeft + box.clientWidth < wide - 1);
+      if (caption) box.style.setProperty("--caption", caption.offsetHeight + "px");
       if (scrolls) { box.tabIndex = 0; box.setAttribute("role", "region"); box.setAttribute("aria-label", name); }
       else { box.removeAttribute("tabindex"); box.removeAttribute("role"); box.removeAttribute("aria-label"); }
     }

@@ -31,6 +31,15 @@ def write_in_parallel(app, _):
     app.parallel = 1 + min(WRITERS, os.cpu_count())
 
 
+def number_figures_by_page(_, env):
+    """On a page that is no chapter, number the figures from 1: Sphinx counts on from the page before."""
+    for of_page in env.toc_fignumbers.values():
+        for numbers in of_page.values():
+            outside_chapters = [name for name, number in numbers.items() if len(number) == 1]
+            numbers.update({name: (count,) for count, name in enumerate(outside_chapters, 1)})
+    return []  # no page has to be read again
+
+
 def link_chapters(app, what, name, thing, *options_and_lines):
     """Below a docstring, the chapters to read about its function or class."""
     full_name = f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', '')}"
@@ -81,6 +90,7 @@ def setup(app):
     SearchEnglish.stem = cache(SearchEnglish.stem)
     sphinx.search.IndexBuilder = ProseIndex
     app.connect("env-updated", write_in_parallel)
+    app.connect("env-get-updated", number_figures_by_page, priority=900)  # after Sphinx's own
     app.connect("autodoc-process-docstring", link_chapters, priority=900)  # after napoleon
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -93,6 +93,13 @@ ENTRY = re.compile(
 )
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_figures_are_numbered_from_one_on_each_page(name):
+    text = (SITE / name).read_text("utf-8")
+    numbers = re.findall(r'"caption-number">Fig\.\s(?:[\dA-Z]+\.)?(\d+)', text)
+    assert numbers == [str(count) for count in range(1, len(numbers) + 1)]
+
+
 def test_two_equal_numbers_read_all_and_no_line_ends_before_a_sign():
     number = markup.GLUED.format
     same = f"<p>{number(15)} of {number(15)} at 95 %, {number(9)} of {number(15)}.</p>"

@@ -9,6 +9,7 @@ Two functions that are called again and again with the same words keep their ans
 
 import json
 import os
+import re
 from functools import cache
 from pathlib import Path
 
@@ -17,11 +18,18 @@ import sphinx.search
 import uses
 import yaml
 from docutils import nodes
+from numpy.typing import ArrayLike
 from sphinx.search.en import SearchEnglish
+from sphinx.util.typing import stringify_annotation
 
 PHRASES = yaml.safe_load(Path(__file__).with_name("search.yml").read_text("utf-8"))
 NO_PHRASES = "var about = {};"  # in search.js
 NOT_INDEXED = {"cell_input", "tag_parameters", "no-search"}  # classes of nodes
+
+# A type as autodoc records it, and NumPy's union and its arrays of some type as such types.
+MODE = "smart"
+ARRAY_LIKE = stringify_annotation(ArrayLike, MODE)
+ARRAY = re.compile(r"~numpy\.ndarray\[tuple\[[^]]*\], ~numpy\.dtype\[[^][]*(\[[^]]*\])?\]\]")
 
 WRITERS = 4  # at most; the main process prepares the pages, and keeps no more busy
 
@@ -38,6 +46,13 @@ def number_figures_by_page(_, env):
             outside_chapters = [name for name, number in numbers.items() if len(number) == 1]
             numbers.update({name: (count,) for count, name in enumerate(outside_chapters, 1)})
     return []  # no page has to be read again
+
+
+def name_arrays(app, *_):
+    """Write *array_like* and *ndarray* for NumPy's types of arrays, which take a line and more."""
+    for types in app.env.temp_data.get("annotations", {}).values():
+        for name, written in types.items():
+            types[name] = ARRAY.sub("~numpy.ndarray", written.replace(ARRAY_LIKE, "array_like"))
 
 
 def link_chapters(app, what, name, thing, *options_and_lines):
@@ -91,6 +106,7 @@ def setup(app):
     sphinx.search.IndexBuilder = ProseIndex
     app.connect("env-updated", write_in_parallel)
     app.connect("env-get-updated", number_figures_by_page, priority=900)  # after Sphinx's own
+    app.connect("autodoc-process-signature", name_arrays, priority=900)  # after it is recorded
     app.connect("autodoc-process-docstring", link_chapters, priority=900)  # after napoleon
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 

@@ -15,9 +15,9 @@
     var verdict = {}; // columns counted from the right: row labels that span rows stand on the left
     bodyRows.forEach(function (row) {
       Array.from(row.cells).reverse().forEach(function (cell, i) {
-        if (cell.tagName !== "TD") return;
         var text = cell.textContent.trim();
-        if (text.length > 24) cell.classList.add("wordy");
+        if (text.length > (cell.tagName === "TD" ? 24 : 32)) cell.classList.add("wordy");
+        if (cell.tagName !== "TD") return;
         if (nothing.test(text)) return;
         verdict[i] = number.test(text) && verdict[i] !== false;
       });

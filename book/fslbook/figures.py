@@ -145,6 +145,7 @@ def forest(
         ax.set_xlabel(xlabel, fontsize=9)
         ax.set_title(_drawn(panel), fontsize=10)
         ax.tick_params(axis="x", labelsize=9)
+        ax.locator_params(axis="x", steps=[1, 2, 5, 10])  # 2.5 has a digit more, which crowds them
         ax.grid(axis="y", visible=False)
         heights = _heights(part, looks)
         for index in part.index.intersection(list(remarks or {})):

@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..stats.planning import minimum_detectable_difference
 from ..stats.simultaneous import comparison_half_widths
 from .model import Shape
+from .numbers import level_text
 from .options import Options
 from .samples import COHEN_DZ, Sample
 
@@ -47,7 +48,7 @@ class Conclusions:
     @property
     def level(self) -> str:
         """The confidence level in words: '95 %'."""
-        return f"{100 * self.options.level:g} %"
+        return level_text(self.options.level)
 
 
 def pairs_of(samples: Sequence[Sample], options: Options) -> pd.DataFrame:

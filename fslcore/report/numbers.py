@@ -27,6 +27,11 @@ def interval_text(low: float, high: float, digits: int) -> str:
     return format_ends(low, high, f".{digits}f").replace("-", MINUS)
 
 
+def level_text(level: float) -> str:
+    """A confidence level in words: '95 %'."""
+    return f"{100 * level:g} %"
+
+
 def without_markup(text: str) -> str:
     """Text without bold, italic and underlining of LaTeX and Markdown."""
     return MARKUP.sub(lambda match: match[match.lastindex or 0], text).strip()

@@ -9,19 +9,24 @@ from ..stats.across_datasets import decisive_datasets, nearly_all_are_one, signe
 from .options import Options
 from .samples import Place, in_place, paired, shared_units
 
+FEWEST_DATASETS = 3  # without one of them, there are still two
+
 
 def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
     """Add the data sets without each of which a pair is not significant alone, in words."""
-    texts = []
-    for pair in pairs.itertuples():
-        differences = paired(grid, pair.a, pair.b)
-        decisive = decisive_datasets(
-            differences, place.options.level, bounds=place.difference_bounds
-        )
-        datasets = grid.index[shared_units(grid, pair.a, pair.b)][decisive]
-        more = f" (or {len(datasets) - 2} more)" if len(datasets) > 2 else ""
-        texts.append(" or ".join(map(str, datasets[:2])) + more)
-    pairs["decisive"] = texts
+    pairs["decisive"] = [decisive_text(place, grid, pair.a, pair.b) for pair in pairs.itertuples()]
+
+
+def decisive_text(place: Place, grid: pd.DataFrame, first: str, second: str) -> str:
+    """'CUB or DTD (or 1 more)', without each of which two methods do not differ; else empty."""
+    datasets = grid.index[shared_units(grid, first, second)]
+    if len(datasets) < FEWEST_DATASETS:
+        return ""
+    differences = paired(grid, first, second)
+    level, bounds = place.options.level, place.difference_bounds
+    names = [*map(str, datasets[decisive_datasets(differences, level, bounds=bounds)])]
+    others = f" (or {len(names) - 2} more)" if len(names) > 2 else ""
+    return " or ".join(names[:2]) + others
 
 
 def decisive_cautions(pairs: pd.DataFrame) -> list[str]:

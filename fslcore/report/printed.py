@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ..stats import Interval
 from ..stats.published import CORRELATION, Printed, PrintedDifference, PrintedReading
-from .numbers import interval_text
+from .numbers import interval_text, level_text
 
 WHERE = {
     "closed": "on these images",
@@ -27,14 +27,15 @@ def answer(figures: Printed) -> str:
         return f"The {better} is better by {size} {place} ({ends})."
     if difference.verdict != "open":
         return f"The two are not significantly different {place}: {size} ({ends})."
-    paired = ends_of_paired_text(difference, figures)
+    lowest, _, highest = paired_texts(difference, figures)
+    paired = f"{lowest}, {highest}"
     unrelated = range_text(difference.widest, figures)
     if not difference.is_usually_decided:
         return (
             f"It is open which is better {place}: {size} ({ends} on unrelated tasks; on the same "
             f"tasks {paired})."
         )
-    interval = f"{level_text(figures)} interval"
+    interval = f"{level_text(figures.confidence_level)} interval"
     if figures.same_tasks == "yes":
         return (
             f"The {better} is better by {size} {place} at every usual correlation of the methods "
@@ -79,7 +80,7 @@ def other_readings(figures: Printed) -> list[str]:
 def meaning_text(reading: PrintedReading, figures: Printed) -> str:
     """What ± is in a reading."""
     if reading.meaning == "interval":
-        return f"half of a {level_text(figures)} interval"
+        return f"half of a {level_text(figures.confidence_level)} interval"
     return f"a {reading.meaning}"
 
 
@@ -87,10 +88,12 @@ def reading_sentence(figures: Printed) -> str:
     """What ± was taken for, and by which shape of the tasks."""
     likely = figures.likely
     first, second = likely.deviations
+    ways, shots, queries = figures.shape
     usual = "as is usual" if likely.usual else "the nearest to what is usual, yet unusual"
     return (
         f"± is read as {meaning_text(likely, figures)}: accuracies then vary by {first:.1f} and "
-        f"{second:.1f} points from task to task, {usual} for {shape_text(figures)}."
+        f"{second:.1f} points from task to task, {usual} for {ways}-way {shots}-shot tasks with "
+        f"{queries} queries per class."
     )
 
 
@@ -101,7 +104,8 @@ def pairing_sentence(figures: Printed) -> str:
         return "The tasks differ, so the two figures are taken as independent."
     if not difference.paired:
         return "The numbers of tasks differ, so the two figures are taken as independent."
-    same = f"On the same tasks the interval is {paired_text(difference, figures)} ({MEASURED})"
+    lowest, middle, highest = paired_texts(difference, figures)
+    same = f"On the same tasks the interval is {lowest}, {middle} and {highest} ({MEASURED})"
     if difference.verdict == "better":
         return f"{same}; at a negative correlation it is wider than above."
     if difference.verdict != "open":
@@ -168,38 +172,23 @@ def bound_text(difference: PrintedDifference, figures: Printed) -> str:
     ends = f"at most {ends_text(difference.widest, figures)}"
     if not difference.paired:
         return ends
-    return f"{ends} on unrelated tasks; on the same ones {ends_of_paired_text(difference, figures)}"
+    lowest, _, highest = paired_texts(difference, figures)
+    return f"{ends} on unrelated tasks; on the same ones {lowest}, {highest}"
 
 
-def ends_of_paired_text(difference: PrintedDifference, figures: Printed) -> str:
-    """The intervals on the same tasks at the lowest and the highest usual correlation."""
-    first, last = (range_text(difference.paired[end], figures) for end in (0, -1))
-    return f"{first} at a correlation of {CORRELATION[0]:.2f}, {last} at {CORRELATION[-1]:.2f}"
-
-
-def paired_text(difference: PrintedDifference, figures: Printed) -> str:
-    """The intervals on the same tasks at every usual correlation."""
-    first, middle, last = (range_text(interval, figures) for interval in difference.paired)
-    return (
-        f"{first} at a correlation of {CORRELATION[0]:.2f}, {middle} at {CORRELATION[1]:.2f} and "
-        f"{last} at {CORRELATION[2]:.2f}"
-    )
-
-
-def shape_text(figures: Printed) -> str:
-    """Tasks by their ways, shots and queries."""
-    ways, shots, queries = figures.shape
-    return f"{ways}-way {shots}-shot tasks with {queries} queries per class"
-
-
-def level_text(figures: Printed) -> str:
-    """The level in percent."""
-    return f"{100 * figures.confidence_level:g} %"
+def paired_texts(difference: PrintedDifference, figures: Printed) -> list[str]:
+    """The intervals on the same tasks, from the lowest to the highest usual correlation."""
+    texts = [
+        f"{range_text(interval, figures)} at {correlation:.2f}"
+        for interval, correlation in zip(difference.paired, CORRELATION, strict=True)
+    ]
+    texts[0] = texts[0].replace(" at ", " at a correlation of ")
+    return texts
 
 
 def ends_text(interval: Interval, figures: Printed) -> str:
     """The interval of the better method minus the other, in words."""
-    return f"{level_text(figures)} interval {range_text(interval, figures)}"
+    return f"{level_text(figures.confidence_level)} interval {range_text(interval, figures)}"
 
 
 def range_text(interval: Interval, figures: Printed) -> str:

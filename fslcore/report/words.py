@@ -8,7 +8,7 @@ import pandas as pd
 from ..stats.formatting import decimals, format_interval
 from .conclusions import Conclusions
 from .model import PERCENT, Note, Shape
-from .numbers import MINUS, interval_text, signed
+from .numbers import MINUS, interval_text, level_text, signed
 from .samples import plural
 
 MOST_LINES = 8  # of verdicts, on the first screen
@@ -63,7 +63,7 @@ def verdict_sentence(pair: pd.Series, results: Conclusions, digits: int) -> str:
         # Two one-sided tests at 5 % are inverted by the 90 % interval.
         ends = interval_text(pair["low_equivalent"], pair["high_equivalent"], digits)
         two_tests = 2 * results.options.level - 1
-        level = f"{100 * (two_tests if two_tests > 0 else results.options.level):g} %"
+        level = level_text(two_tests if two_tests > 0 else results.options.level)
         p = p_text(pair["p_equivalent"])
         return f"{names} are equivalent within {margin} ({level} interval {ends}; {p})."
     if verdict == "open":

@@ -42,6 +42,31 @@ def test_paired_differences_and_holm(level):
     assert list(pairs["verdict"] == "better") == list(pairs["p_holm"] < 1 - level)
 
 
+def test_methods_are_paired_where_both_have_all_tasks_of_each_other():
+    table = tasks_by_methods(30, 3).assign(task=range(30))
+    table.loc[:4, "m2"] = np.nan
+    pairs = report_on(table).pairs
+    for pair in pairs.itertuples():
+        first, second = table[pair.a], table[pair.b]
+        is_paired = "m2" not in (pair.a, pair.b)
+        assert pair.test == ("paired t-test" if is_paired else "Welch's t-test")
+        expected = (
+            scipy.stats.ttest_rel(first, second)
+            if is_paired
+            else scipy.stats.ttest_ind(first.dropna(), second.dropna(), equal_var=False)
+        )
+        assert pair.p == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("shared, test", [(1, "Welch's t-test"), (2, "paired t-test")])
+def test_over_data_sets_two_that_both_have_make_a_pair(shared, test):
+    table = tasks_by_methods(9, 2).assign(dataset=[f"d{i}" for i in range(9)])
+    table.loc[:3, "m0"] = np.nan
+    table.loc[4 + shared :, "m1"] = np.nan
+    (pair,) = report_on(table, methods=["m0", "m1"]).pairs.itertuples()
+    assert pair.test == test
+
+
 def test_draws_are_strata():
     table = tasks_by_methods(60, 2).assign(seed=np.repeat([0, 1, 2], 20), task=range(60))
     table["m0"] += 5 * table["seed"]

@@ -119,7 +119,7 @@ def solve(
         weights; there is then no intercept.
     """
     if start is None and y.shape[1] >= LBFGS_MIN_CLASSES:
-        return _quasi_newton(gram, y, lam, tol, max_iter)
+        return quasi_newton(gram, y, lam, tol, max_iter)
     h = min(0.5, max(0.25, 1.25 / y.shape[1]))
     problem = _FixedHessian.of(gram, y, lam, h, start)
     a, b, left = _descend(problem, tol, min(50, max_iter))
@@ -130,21 +130,30 @@ def solve(
     return a, b
 
 
-def _quasi_newton(
-    gram: Tensor, y: Tensor, lam: Tensor, tol: float, max_iter: int
+def quasi_newton(
+    gram: Tensor,
+    y: Tensor,
+    lam: Tensor,
+    tol: float,
+    max_iter: int,
+    curvature: float = 1.0,
 ) -> tuple[Tensor, Tensor]:
-    """A and b of `solve` for many classes, by L-BFGS from h gram + λI with h = 1/K.
+    """A and b of `solve`, by L-BFGS from the Hessian h gram + λI with h = ``curvature`` / K.
 
     Among many classes the probability of an image's own class stays far from 1, unless C is large,
-    so few steps suffice. The last `STORED_STEPS` of them estimate the rest of the Hessian (Liu and
-    Nocedal, 1989). A step is halved until the objective falls enough (Armijo), so that it converges
-    for every C. Unless C is large, the first `FLOAT32_STEPS` steps are in 32 bits, which takes half the
-    time, and the rest in 64.
+    so few steps suffice with a ``curvature`` of 1. If C is large, probabilities come near 0 and 1
+    and the loss curves less: a smaller ``curvature`` then takes fewer steps. The last
+    `STORED_STEPS` steps estimate the rest of the Hessian (Liu and Nocedal, 1989). A step is halved
+    until the objective falls enough (Armijo), so that it converges for every C. Unless C is large,
+    the first `FLOAT32_STEPS` steps are in 32 bits, which takes half the time, and the rest in 64.
     """
     wide = y.dtype
     single = torch.float32 if FLOAT32_MAX_C * lam.min() >= 1 else wide
     problem = _Problem.of(
-        gram.to(single), y.to(single, memory_format=torch.contiguous_format), lam.to(single)
+        gram.to(single),
+        y.to(single, memory_format=torch.contiguous_format),
+        lam.to(single),
+        curvature,
     )
     place = problem.start()
     out_a = torch.zeros_like(y)
@@ -191,7 +200,7 @@ class _Place(NamedTuple):
 
 
 class _Problem(NamedTuple):
-    """T tasks of `_quasi_newton`: floats of one kind, except ``inverse``, which may be inexact."""
+    """T tasks of `quasi_newton`: floats of one kind, except ``inverse``, which may be inexact."""
 
     gram: Tensor  # (T, n, n)
     sums: Tensor  # (T, n, 1) of its rows
@@ -205,11 +214,11 @@ class _Problem(NamedTuple):
     v: Tensor  # (T, 1, n): by how much an intercept of 1 lowers A
 
     @classmethod
-    def of(cls, gram: Tensor, y: Tensor, lam: Tensor) -> "_Problem":
+    def of(cls, gram: Tensor, y: Tensor, lam: Tensor, curvature: float) -> "_Problem":
         size = y.sum(dim=-1, keepdim=True)
         mask = y.sum(dim=1, keepdim=True)
         label = (torch.arange(y.shape[1], dtype=y.dtype, device=y.device) @ y)[:, None].long()
-        h = 1 / (size > 0).sum(dim=1, keepdim=True).to(y.dtype)
+        h = curvature / (size > 0).sum(dim=1, keepdim=True).to(y.dtype)
         hessian = h * gram
         hessian.diagonal(dim1=1, dim2=2).add_(lam[..., 0])
         inverse = torch.cholesky_inverse(

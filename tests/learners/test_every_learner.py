@@ -10,7 +10,7 @@ from learner_inputs import as_trained, features, without_classes
 from torch import nn
 from torch.nn import functional as F
 
-from fslbook.learners import ANIL, LEO, MTL, SIB, FrozenMAML, LinearLayer
+from fslbook.learners import ANIL, LEO, MTL, SIB, FrozenMAML, LinearLayer, RawLogisticRegression
 from fslcore import learners
 from fslcore.catalogue import registered_learners
 from fslcore.learners import check_learner, learner_class
@@ -22,8 +22,9 @@ from fslcore.tasks import sample_closed
 
 NAMES_OF_IMAGES = [name for name, entry in registered_learners.items() if entry.reads == "images"]
 KINDS = [learner_class(name) for name in registered_learners if name not in NAMES_OF_IMAGES]
-# No recipe trains a network through the layer by SGD, whose steps overwrite its weights.
-TRAINED = [kind for kind in KINDS if issubclass(kind, nn.Module) and kind is not LinearLayer]
+# No recipe trains a network through the classifiers of Baseline, whose steps overwrite their weights.
+BASELINES = (LinearLayer, RawLogisticRegression)
+TRAINED = [kind for kind in KINDS if issubclass(kind, nn.Module) and kind not in BASELINES]
 SETTINGS = {
     "text-probe": {"C": 1.0, "scale": 10.0}
 }  # random names take the defaults a thousand steps

@@ -24,11 +24,11 @@ from .samples import (
     add_better_units,
     add_variance_units,
     named_intervals,
-    paired,
     plural,
     sample_of,
     sample_of_grid,
     sample_of_intervals,
+    sample_of_paired,
 )
 
 FEW_DISCORDANT = 10  # items that two methods answer differently
@@ -101,19 +101,15 @@ def analyse_draws(place: Place) -> list[Sample]:
     if grid.isna().to_numpy().any():
         return [sample_of_grid(place, grid, unit)]
     draws = grid.index.get_level_values(0).to_numpy()
-    level = place.options.level
-    intervals = {
-        name: stratified_interval(grid[name], draws, level, bounds=place.bounds) for name in grid
-    }
-
-    def difference(first: str, second: str) -> Interval:
-        differences = paired(grid, first, second)
-        return stratified_interval(differences, draws, level, bounds=place.difference_bounds)
-
     place.analysis.assumptions.append(
         f"Variances are taken within each of {len(set(draws))} draws."
     )
-    sample = sample_of(place, intervals, difference, unit, "paired t-test, stratified by draw")
+
+    def interval_of(values: np.ndarray, bounds: Bounds) -> Interval:
+        return stratified_interval(values, draws, place.options.level, bounds=bounds)
+
+    test = "paired t-test, stratified by draw"
+    sample = sample_of_paired(place, grid, interval_of, unit, test)
     add_variance_units(sample, grid - grid.groupby(draws).transform("mean"))
     return [sample]
 
@@ -225,18 +221,12 @@ def analyse_folds(place: Place) -> list[Sample]:
     if len(grid) < 2:
         raise InputError(f"fewer than two folds are shared by all methods{place}")
     factor = float(np.sqrt(1 + len(grid) / (len(grid) - 1)))
-    level = place.options.level
 
     def corrected(values: np.ndarray, bounds: Bounds) -> Interval:
-        interval = stats.open_task_interval(values, level, bounds=bounds)
+        interval = stats.open_task_interval(values, place.options.level, bounds=bounds)
         return replace(interval, half_width=interval.half_width * factor)
 
-    intervals = {name: corrected(grid[name].to_numpy(), place.bounds) for name in grid}
-
-    def difference(first: str, second: str) -> Interval:
-        return corrected(paired(grid, first, second), place.difference_bounds)
-
-    sample = sample_of(place, intervals, difference, "fold", "corrected resampled t-test")
+    sample = sample_of_paired(place, grid, corrected, "fold", "corrected resampled t-test")
     add_better_units(sample.pairs, grid, place.options)
     sample.pairs["spread"] = np.nan  # folds share data, so theirs is no spread of differences
     return [sample]

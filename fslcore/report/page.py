@@ -6,7 +6,7 @@ import base64
 import io
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -149,15 +149,24 @@ def write_tables(results: Conclusions, folder: Path) -> list[Path]:
         **results.frames,
     }
     shown_tables = {name: table for name, table in tables.items() if len(table)}
-    texts = {folder / "sentence.md": words.paper_sentence(results) + "\n"}
+    texts = {"sentence.md": words.paper_sentence(results) + "\n"}
     for stem, table in zip(file_stems(shown_tables), shown_tables.values(), strict=True):
-        texts[folder / f"{stem}.tex"] = latex(table)
-        texts[folder / f"{stem}.md"] = markdown(table)
-    for path in texts:
-        check_output(path, inputs=results.inputs, name="tables")
-    for path, text in texts.items():
-        replace_file(path, partial(Path.write_text, data=text, encoding="utf-8"))
-    return list(texts)
+        texts[f"{stem}.tex"] = latex(table)
+        texts[f"{stem}.md"] = markdown(table)
+    contents = {name: text.encode() for name, text in texts.items()}
+    return write_files(contents, folder, results.inputs, "tables")
+
+
+def write_files(
+    contents: dict[str, bytes], folder: Path, inputs: Sequence[str], option: str
+) -> list[Path]:
+    """Write files in a folder, none of which may be an input; returns their paths."""
+    paths = [folder / name for name in contents]
+    for path in paths:
+        check_output(path, inputs=inputs, name=option)
+    for path, raw in zip(paths, contents.values(), strict=True):
+        replace_file(path, partial(Path.write_bytes, data=raw))
+    return paths
 
 
 def file_stems(titles: Iterable[str]) -> list[str]:
@@ -183,10 +192,5 @@ def file_stems(titles: Iterable[str]) -> list[str]:
 def write_figures(results: Conclusions, folder: Path) -> list[Path]:
     """`Results.write_figures`."""
     picture = figure.draw(results)
-    paths = [folder / f"report.{ending}" for ending in ENDINGS]
-    for path in paths:
-        check_output(path, inputs=results.inputs, name="figures")
-    for path in paths:
-        raw = image_bytes(picture, path.suffix[1:])
-        replace_file(path, partial(Path.write_bytes, data=raw))
-    return paths
+    contents = {f"report.{ending}": image_bytes(picture, ending) for ending in ENDINGS}
+    return write_files(contents, folder, results.inputs, "figures")

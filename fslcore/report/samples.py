@@ -226,6 +226,24 @@ def sample_of(
     return sample_of_intervals(named, place, unit, test, margin=place.options.margin)
 
 
+def sample_of_paired(
+    place: Place,
+    grid: pd.DataFrame,
+    interval_of: Callable[[np.ndarray, Bounds], Interval],
+    unit: str,
+    test: str,
+) -> Sample:
+    """Methods that all have the same units, with one kind of interval, which takes values and their
+    bounds, for means and for paired differences.
+    """
+    intervals = {name: interval_of(grid[name].to_numpy(), place.bounds) for name in grid}
+
+    def difference(first: str, second: str) -> Interval:
+        return interval_of(paired(grid, first, second), place.difference_bounds)
+
+    return sample_of(place, intervals, difference, unit, test)
+
+
 def ends_of_two_tests(interval: Interval) -> tuple[float, float]:
     """Ends of the interval that two one-sided tests at 1 - level invert, of the level 2 level - 1:
     it lies within the margin exactly where they call methods equivalent.

@@ -42,15 +42,9 @@ LIKE_METHODS = {*VOCABULARY["method"].split()} | set(
 LIKE_DATASETS = set("data dataset datasets benchmark domain corpus set".split())
 LIKE_VALUES = (
     "acc accuracy correct passed success successes score scores result value reward em f1 auc map "
-    "bleu rouge performance test".split()
+    "bleu rouge performance test mean".split()
 )
-PLACES = {
-    "key 1",
-    "key 2",
-    "place",
-    "row",
-    "column",
-}  # in JSON and arrays: they may stand for anything
+PLACES = {"key 1", "key 2", "place", "row", "column"}  # of JSON and arrays: they may be anything
 SETTINGS_OF_RUNS = set(
     "rank improvement delta diff difference gain margin pvalue p lr learning wd batch size count n id seed "
     "lambda alpha temperature params flops".split()
@@ -65,7 +59,7 @@ LIKE_ITEMS = set(
 )
 LIKE_UNITS = LIKE_ITEMS | LIKE_RUNS
 UNITS = {"task", "item", "class", "seed", "run", "draw", "fold", "dataset"}
-FEW_VALUES, FEW_KINDS = 12, 5
+FEW_VALUES = 12  # of a setting
 MOSTLY = 0.4  # of the cells of a column that some text has spoiled
 LIKE = 3  # times as large, or as small, as the others: still a measurement of the same kind
 SHOWN = 4
@@ -166,12 +160,7 @@ def proposal(asked: Question) -> tuple[Question, str]:
             f"The parts of the paths need names: fslcore report {quoted(pattern)}, with method, "
             "dataset, seed or another word in each pair of braces"
         )
-    if has_files and pattern:
-        for start in with_pattern(asked, pattern):
-            likely, problem = completed(start)
-            if not problem:
-                return likely, ""
-    return completed(asked)
+    return completed(with_pattern(asked, pattern) if has_files and pattern else asked)
 
 
 def names_files(options: Options) -> bool:
@@ -217,20 +206,20 @@ def next_guess(asked: Question) -> dict[str, object]:
     return {}
 
 
-def with_pattern(asked: Question, pattern: str) -> list[Question]:
+def with_pattern(asked: Question, pattern: str) -> Question:
     """The same files by a pattern with named parts, where it matches these files alone."""
     try:
         files: list[FilePath] = matching(pattern)
     except InputError:
-        return []
+        return asked
     parts = {str(file.path): file.parts for file in files}
     given = [str(Path(file)) for file in asked.files]
     if {*parts} != {*given}:
-        return []
+        return asked
     tables = [
         replace(table, parts=parts[file]) for table, file in zip(asked.tables, given, strict=True)
     ]
-    return [Question(tables, asked.options, [pattern])]
+    return Question(tables, asked.options, [pattern])
 
 
 def merged(options: Options, more: Mapping[str, Any]) -> Options:
@@ -274,20 +263,16 @@ def guessed_answer(error: Unassigned, frame: pd.DataFrame, options: Options) -> 
         counts = [column for column in frame if words_of(column) & LIKE_COUNTS]
         counts = [column for column in counts if is_numeric(frame[column])]
         return {"n": counts[0]} if len(counts) == 1 else {}
-    if "rows" in error.missing and options.rows is None:
+    if "rows" in error.missing:
         return {"rows": "task"}
     return guessed_seed(roles, frame) if "seed" in error.missing else {}
 
 
 def guessed_seed(roles: named.Roles, frame: pd.DataFrame) -> dict[str, object]:
     """What a seed most likely numbers: draws where each has tasks of its own, else trainings."""
-    seed = roles.column_of("seed")
-    if seed is None:  # in the names of columns
-        return {"seed": "runs"}
-    if "item" in roles.words():
-        return {"unit": {seed: "support"}}
-    unit = roles.column_of("task")
-    has_own_tasks = unit is not None and frame.groupby(unit)[seed].nunique().max() == 1
+    seed, unit = roles.column_of("seed"), roles.column_of("task")
+    has_both = seed is not None and unit is not None
+    has_own_tasks = has_both and frame.groupby(unit)[seed].nunique().max() == 1
     return {"seed": "tasks" if has_own_tasks else "runs"}
 
 
@@ -297,7 +282,7 @@ def chosen_part(column: str, values: pd.Series) -> str | None:
     texts = [str(value) for value in values.unique()]
     if plain in METRICS:
         likely = [text for text in texts if words_of(text) & {"acc", "accuracy"}]
-        return f"{column}={(likely or texts)[0]}"
+        return f"{column}={likely[0]}" if likely else None
     if "test" in texts and {*texts} <= IN_TRAINING | {"test"}:
         return f"{column}=test"
     return None
@@ -322,14 +307,12 @@ def guessed_values(
     texts = [column for column in columns if column not in numeric]
     likely = [c for c in numeric if not words_of(c) & NO_RESULTS and not is_summary(c)]
     fractions = [column for column in likely if not is_whole_number(frame[column])]
+    answers = [column for column in likely if frame[column].dropna().isin([0, 1]).all()]
     has_lower = any(words_of(column) & LOWER_IS_BETTER for column in numeric)
-    likely = fractions if fractions or has_lower else likely
-    if not likely and (texts or roles.method):
-        likely = [column for column in numeric if "mean" in words_of(column)]
+    likely = fractions or answers or ([] if has_lower else likely)
     likely = likely or [column for column in numeric if words_of(column) & LOWER_IS_BETTER]
     if len(likely) < 2:
-        is_whole = likely and is_whole_number(frame[likely[0]])
-        return {"value": likely[0]} if likely and not is_whole else {}
+        return {"value": likely[0]} if likely else {}
     measured = measurements_among(likely, frame)
     check_one_measure(measured)
     has_alike = bool(alike and {*measured} & {*alike})
@@ -352,19 +335,15 @@ def may_be_a_method(column: str, columns: Sequence[str], frame: pd.DataFrame) ->
 
 
 def is_whole_number(values: pd.Series) -> bool:
-    """Whether a column holds several whole numbers that are no answers, right or wrong."""
-    numbers = values.dropna()
-    is_whole = is_numeric(values) and values.nunique() > 1 and bool((numbers % 1 == 0).all())
-    return is_whole and not numbers.isin([0, 1]).all()
+    """Whether a column holds several whole numbers."""
+    return is_numeric(values) and values.nunique() > 1 and bool((values.dropna() % 1 == 0).all())
 
 
 def are_on_one_scale(columns: Sequence[str], frame: pd.DataFrame) -> bool:
     """Whether columns are all shares, or none is; and no ranks, whole numbers up to their number."""
-    numeric = [column for column in columns if is_numeric(frame[column])]
-    if not numeric:
-        return True
-    highest = frame[numeric].max()
-    are_ranks = all(map(is_whole_number, map(frame.get, numeric))) and highest.max() <= len(columns)
+    numbers = frame[[column for column in columns if is_numeric(frame[column])]]
+    highest = numbers.max()
+    are_ranks = (numbers.dropna() % 1 == 0).all(axis=None) and 1 < highest.max() <= len(columns)
     return bool((highest <= 1).all() or (highest > 1).all()) and not are_ranks
 
 
@@ -375,22 +354,13 @@ def numbers_among(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
 
 
 def measurements_among(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
-    """Of columns of numbers those on one scale: right and wrong answers, or else no whole numbers
-    beside fractions, and no one number that is unlike those that vary.
-    """
+    """Of columns of numbers those that vary, and of the others those whose one number is like these."""
     varying = [column for column in columns if named.varies(frame[column])]
-    numeric = [column for column in varying if is_numeric(frame[column])]
-    answers = [column for column in numeric if frame[column].dropna().isin([0, 1]).all()]
-    if len(answers) > 1:
-        return answers
-    whole = {column for column in numeric if (frame[column].dropna() % 1 == 0).all()}
-    measured = [column for column in varying if column not in whole] or varying
-    numbers = frame[[column for column in measured if is_numeric(frame[column])]].stack()
-    for column in columns:
-        is_alike = column not in varying and not numbers.empty
-        if is_alike and numbers.min() / LIKE <= frame[column].iloc[0] <= numbers.max() * LIKE:
-            measured.append(column)
-    return [column for column in columns if column in measured] if measured else [*columns]
+    numbers = frame[[column for column in varying if is_numeric(frame[column])]].stack()
+    if numbers.empty:
+        return [*columns]
+    lowest, highest = numbers.min() / LIKE, numbers.max() * LIKE
+    return [c for c in columns if c in varying or lowest <= frame[c].iloc[0] <= highest]
 
 
 def guessed_columns(
@@ -425,10 +395,7 @@ def guessed_columns(
     if not own or words or len(frame) > len(columns):
         return {"methods": columns}
     if is_nameless(own[0]):
-        raise InputError(
-            f"columns may be methods (methods={[*columns]}), or data sets if rows are methods "
-            f"(columns={ {'dataset': [*columns]} })"
-        )
+        raise several_values(columns)
     return {"columns": {"dataset": columns}, "method": own[0]}
 
 
@@ -478,14 +445,9 @@ def like_methods(column: str, frame: pd.DataFrame) -> bool:
 def guessed_method(
     columns: Sequence[str], roles: named.Roles, frame: pd.DataFrame
 ) -> dict[str, object]:
-    """The column of the methods; the columns, where the column of values is their mean."""
+    """The column of the methods: by its name, or the only one of texts."""
     if "method" in roles.words():
         return {}
-    if roles.value and is_summary(roles.value):
-        numeric = [c for c in numbers_among(columns, frame) if not words_of(c) & NO_RESULTS]
-        averaged = measurements_among(numeric, frame)
-        if len(averaged) > 1:
-            return {"methods": averaged, "ignore": [roles.value]}
     texts = [column for column in columns if not is_numeric(frame[column])]
     few = [column for column in texts if 1 < frame[column].nunique() <= named.FEW]
     likely = [column for column in few if like_methods(column, frame)] or few
@@ -518,9 +480,6 @@ def guessed_rest(
         word = numbered_word(frame[column])
         if word and word not in units:
             return {"unit": {column: word}}
-    kinds = [column for column in columns if roles.wide and is_kind(frame[column])]
-    if kinds:
-        return {"by": kinds}
     keys = [column for column in (roles.method, *roles.keys, *roles.blocks) if column]
     if "method" not in roles.words():
         return {}
@@ -531,14 +490,12 @@ def guessed_rest(
     constant = [column for column in columns if not named.varies(frame[column])]
     if constant:
         return {"ignore": constant}
-    measures = [column for column in columns if is_measure(frame[column])]
-    if measures:
-        return {"ignore": measures}
-    own = [c for c in columns if like_units(c, frame) and not frame.duplicated([*keys, c]).any()]
-    own = [c for c in own if methods_of_values(c, roles, frame).median() > 1]
-    own = [c for c in own if words_of(c) & LIKE_UNITS] or own
+    own = {column: unit_like(column, frame[column], units) for column in columns}
+    own = {c: word for c, word in own.items() if word and not frame.duplicated([*keys, c]).any()}
+    own = {c: word for c, word in own.items() if methods_of_values(c, roles, frame).median() > 1}
+    own = {c: word for c, word in own.items() if words_of(c) & LIKE_UNITS} or own
     if len(own) == 1:
-        return {"unit": {own[0]: likely_unit(own[0], frame[own[0]], units)}}
+        return {"unit": own}
     settings = [column for column in columns if frame[column].nunique() <= FEW_VALUES]
     are_crossed = all(methods_of_values(c, roles, frame).min() > 1 for c in settings)
     may_be_runs = any(counts_on(frame[column]) for column in settings)
@@ -548,27 +505,10 @@ def guessed_rest(
     return {}
 
 
-def is_kind(values: pd.Series) -> bool:
-    """Whether a text in a wide table is one of a few, each of which comes again."""
-    return (
-        not is_numeric(values)
-        and values.nunique() <= FEW_KINDS
-        and bool(values.value_counts().min() > 1)
-    )
-
-
 def is_measure(values: pd.Series) -> bool:
     """Whether a column holds fractions, of which most are different."""
     has_fractions = is_numeric(values) and bool((values.dropna() % 1 != 0).any())
     return has_fractions and values.nunique() > len(values) / 2
-
-
-def like_units(column: str, frame: pd.DataFrame) -> bool:
-    """Whether a column may number or name the sample: by its name, or more values than settings have."""
-    words = words_of(column)
-    is_text = not is_numeric(frame[column])
-    has_texts = is_text and bool(words & LIKE_DATASETS or column == FILE or is_nameless(column))
-    return has_texts or bool(words & LIKE_UNITS) or frame[column].nunique() > FEW_VALUES
 
 
 def methods_of_values(column: str, roles: named.Roles, frame: pd.DataFrame) -> pd.Series:
@@ -601,14 +541,17 @@ def check_no_kinds(column: str, roles: named.Roles, frame: pd.DataFrame) -> None
         )
 
 
-def likely_unit(column: str, values: pd.Series, units: set[str]) -> str:
-    """What a column most likely numbers or names."""
-    if words_of(column) & LIKE_RUNS and not units & {"run", "seed"}:
+def unit_like(column: str, values: pd.Series, units: set[str]) -> str | None:
+    """What a column may number or name: by its name, or as it has more values than settings have."""
+    words, is_text = words_of(column), not is_numeric(values)
+    if words & LIKE_RUNS and not units & {"run", "seed"}:
         return "run"
-    is_text = not is_numeric(values)
-    if words_of(column) & LIKE_DATASETS or column == FILE or (is_nameless(column) and is_text):
+    if is_text and (words & LIKE_DATASETS or column == FILE or is_nameless(column)):
         return "dataset"
-    return "item" if is_text or "task" in units or words_of(column) & LIKE_ITEMS else "task"
+    if words & LIKE_ITEMS:
+        return "item"
+    number_like = "item" if is_text or "task" in units else "task"
+    return number_like if values.nunique() > FEW_VALUES else None
 
 
 def numbered_word(values: pd.Series) -> str | None:

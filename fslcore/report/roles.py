@@ -25,6 +25,7 @@ from .vocabulary import (
     LOWER_IS_BETTER,
     NUMBERED,
     OTHER_MEASURES,
+    REPORTED,
     ROLE_OF,
     STEPS,
     TRIALS,
@@ -534,10 +535,11 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
     open_columns = unnamed_columns(frame, roles)
     first = next((c for c in open_columns if not is_numeric(frame[c])), None)
     for column in [first, *roles.keys, roles.method]:
-        if column is not None and {*frame[column].astype(str).str.lower()} >= DESCRIBED:
+        texts = {*frame[column].astype(str).str.lower()} if column is not None else set()
+        if texts >= DESCRIBED or texts >= REPORTED:
             raise InputError(
-                f"{name} is a summary (rows count, mean, std, min, max): bring the rows that it "
-                "summarises"
+                f"{name} is a summary (rows such as mean and std, or macro avg): bring the rows that "
+                "it summarises, such as the answers to items"
             )
     if roles.value or roles.wide:
         return

@@ -59,6 +59,7 @@ SUMMARIES = set(
 MEANS = {"mean", "avg", "average"}
 BESIDE_SUMMARIES = {"acc", "accuracy", "test", "of", "over", "tasks", "datasets", "rank"}
 DESCRIBED = {"count", "mean", "std", "min", "max"}  # rows of pandas' describe()
+REPORTED = {"macro avg", "weighted avg"}  # rows of scikit-learn's classification_report()
 INDEX_NAME = re.compile(
     r"|column 1|unnamed: ?\d+|index|level_\d+|__index_level_\d+__|#", re.IGNORECASE
 )

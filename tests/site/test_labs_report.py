@@ -138,6 +138,7 @@ def script_of_columns():
         "SUMMARIES": vocabulary.SUMMARIES,
         "BESIDE_SUMMARIES": vocabulary.BESIDE_SUMMARIES,
         "DESCRIBED": vocabulary.DESCRIBED,
+        "REPORTED": vocabulary.REPORTED,
         "SPREADS": vocabulary.KIND_OF_SPREAD,
         "MEANS": vocabulary.MEANS,
     }

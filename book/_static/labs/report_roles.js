@@ -180,7 +180,8 @@
     const { name } = table, open = roles.columns(""), wide = roles.wide.map(([column]) => column), [value, spread] = [roles.column("value"), roles.column("spread")];
     for (const column of table.names.filter(other => !table.numeric.has(other) && /^(|method|unit:.*)$/.test(roles.get(other)))) {
       const texts = new Set(table.values.get(column).map(text => text.toLowerCase()));
-      if (DECLARED.WORDS.DESCRIBED.every(word => texts.has(word))) throw new Refusal(`${name} is a summary (rows count, mean, std, min, max): bring the rows that it summarises`);
+      const isSummary = ["DESCRIBED", "REPORTED"].some(rows => DECLARED.WORDS[rows].every(word => texts.has(word)));
+      if (isSummary) throw new Refusal(`${name} is a summary (rows such as mean and std, or macro avg): bring the rows that it summarises, such as the answers to items`);
     }
     if (spread !== null) throw new Refusal(`${spread} shows how much means vary: the command compares such means, and this page does not`);
     if (value !== null && wide.length) throw new Refusal(`${value} holds values, and so do columns of their own (${wide.join(", ")}): one of the two can`);

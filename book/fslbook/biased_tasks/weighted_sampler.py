@@ -172,8 +172,11 @@ class _PairTree:
         weight_of_class = np.bincount(of_class, self.weight[left], len(self.data.names))
         later = _polynomial_of_later(weight_of_class, self.ways - len(path) - 1)
         bounds = self.weight[left] * later[of_class]
-        for pair, total in self.learned.get(path, {}).items():
-            bounds[np.searchsorted(left, pair)] = self.weight[pair] * total
+        learned = self.learned.get(path)
+        if learned:
+            pairs = np.fromiter(learned.keys(), int)
+            totals = np.fromiter(learned.values(), float)
+            bounds[left.searchsorted(pairs)] = self.weight[pairs] * totals
         return bounds
 
     def _learn(self, path: tuple[int, ...], total: float) -> None:

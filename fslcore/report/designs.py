@@ -23,6 +23,7 @@ from .samples import (
     Sample,
     add_better_units,
     add_variance_units,
+    counted,
     named_intervals,
     plural,
     sample_of,
@@ -328,7 +329,7 @@ def add_discordant(pairs: pd.DataFrame, discordant: np.ndarray, place: Place) ->
     few = np.flatnonzero(differ & (counts < FEW_DISCORDANT))
     if len(few):
         pair, count = pairs.iloc[few[0]], counts[few[0]]
-        others = f", and {len(few) - 1} other pairs few" if len(few) > 1 else ""
+        others = f", and {counted(len(few) - 1, 'other pair')} few" if len(few) > 1 else ""
         place.analysis.cautions.append(
             f"{pair['a']} and {pair['b']} answer {count} of {pair['n']:,} {plural(place.unit)} "
             f"differently{others}{place}: one answer more or less can change the verdict."

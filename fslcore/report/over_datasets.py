@@ -7,7 +7,7 @@ import pandas as pd
 from .. import stats
 from ..stats.across_datasets import decisive_datasets, nearly_all_are_one, signed_rank_p_value
 from .options import Options
-from .samples import Place, in_place, paired, shared_units
+from .samples import Place, counted, in_place, paired, shared_units
 
 FEWEST_DATASETS = 3  # without one of them, there are still two
 
@@ -37,7 +37,7 @@ def decisive_cautions(pairs: pd.DataFrame) -> list[str]:
     if decided.empty:
         return []
     first, count = decided.iloc[0], len(decided) - 1
-    others = f", and so for {count} more {'pair' if count == 1 else 'pairs'}" if count else ""
+    others = f", and so for {counted(count, 'more pair')}" if count else ""
     return [
         f"One data set decides: without {first['decisive']}, {first['a']} − {first['b']} is not "
         f"significant{in_place(first['place'])}{others}."

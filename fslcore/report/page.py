@@ -19,6 +19,7 @@ from ..paths import check_output, replace_file
 from . import figure, words
 from .conclusions import Conclusions
 from .next_steps import next_steps
+from .samples import counted
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -65,9 +66,11 @@ def content(results: Conclusions) -> dict[str, object]:
     """What the template shows beside the attributes of the results."""
     picture = figure.draw(results)
     methods = words.method_table(results)
+    sentences = words.answers(results)
     return {
         "results": results,
-        "sentences": words.answers(results),
+        "sentences": sentences,
+        "more_verdicts": counted(len(sentences) - words.MOST_LINES, "more verdict"),
         "notes": [*results.applies, *words.readings_with_options(results)],
         "has_bars": words.has_bars(results),
         "comparisons": words.comparisons(results),

@@ -120,6 +120,11 @@ def plural(unit: str) -> str:
     return PLURAL.get(unit, f"{unit}s")
 
 
+def counted(count: int, unit: str) -> str:
+    """A number of units: '1 task', '1,200 tasks'."""
+    return f"{count:,} {unit if count == 1 else plural(unit)}"
+
+
 def in_place(name: str) -> str:
     """A place, to end a sentence with: ' in CUB'; empty where there is one."""
     if name.startswith(OVER_DATASETS):

@@ -9,6 +9,7 @@ from . import words
 from .conclusions import Conclusions
 from .next_steps import next_steps
 from .numbers import MINUS, signed
+from .samples import counted
 
 WIDTH = 80
 MOST_CAUTIONS = 4
@@ -25,7 +26,8 @@ def lines(results: Conclusions) -> list[str]:
     answer = sentences[: words.MOST_LINES]
     answer[1:1] = results.reading[:1]
     if len(sentences) > words.MOST_LINES:
-        answer.append(f"… and {len(sentences) - words.MOST_LINES} more verdicts, on the page.")
+        more = counted(len(sentences) - words.MOST_LINES, "more verdict")
+        answer.append(f"… and {more}, on the page.")
     answer += results.applies
     answer += words.readings_with_options(results)
     answer += results.cautions[:MOST_CAUTIONS]
@@ -49,7 +51,7 @@ def mean_plot(results: Conclusions) -> list[str]:
     digits = words.digits_of(results.methods)
     unit = "%" if results.percent else ""
     plot = plot_lines(methods, table.head(MOST_ROWS), digits=digits, unit=unit)
-    plot += left_out(len(results.methods), "rows")
+    plot += left_out(len(results.methods), "row")
     return [*plot, BARS] if words.has_bars(results) else plot
 
 
@@ -73,12 +75,13 @@ def difference_plot(results: Conclusions) -> list[str]:
             ", ".join(filter(None, row)) for row in zip(drawn_pairs["place"], first)
         ]
     plot = plot_lines(drawn_pairs, table, digits=digits, unit=unit, zero=True)
-    return plot + left_out(len(pairs), "differences")
+    return plot + left_out(len(pairs), "difference")
 
 
 def left_out(count: int, kind: str) -> list[str]:
     """A line on rows that are not shown, where there are any."""
-    return [f"… and {count - MOST_ROWS} more {kind}, on the page."] if count > MOST_ROWS else []
+    more = counted(count - MOST_ROWS, f"more {kind}")
+    return [f"… and {more}, on the page."] if count > MOST_ROWS else []
 
 
 def plot_lines(

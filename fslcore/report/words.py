@@ -59,6 +59,7 @@ def verdict_sentence(pair: pd.Series, results: Conclusions, digits: int) -> str:
         return f"{sentence} ({results.level} interval {ends}; {p}){counted}."
     size = f"{'+' if difference > 0 else ''}{signed(difference, digits)}"
     if verdict == "equivalent":
+        points = " point" if points and results.options.margin == 1 else points
         margin = f"{results.options.margin:g}{points}: {size}"
         # Two one-sided tests at 5 % are inverted by the 90 % interval.
         ends = interval_text(pair["low_equivalent"], pair["high_equivalent"], digits)

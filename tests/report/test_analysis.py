@@ -199,7 +199,7 @@ def test_within_a_margin_methods_are_equivalent():
     results = report_on(table, margin=1.0, level=0.9)
     assert (
         results.pairs["verdict"][0] == "equivalent"
-        and "equivalent within 1 points" in results.verdicts["sentence"][0]
+        and "equivalent within 1 point:" in results.verdicts["sentence"][0]
         and "(80 % interval " in results.verdicts["sentence"][0]
     )
 

@@ -77,6 +77,13 @@ def test_of_up_to_four_methods_every_pair_is_on_the_first_screen(count, referenc
     assert len(lines) <= 45
 
 
+@pytest.mark.parametrize("count, more", [(11, "1 more row,"), (12, "2 more rows,")])
+def test_rows_that_are_left_out_are_counted(count, more):
+    names = [f"m{i}" for i in range(count)]
+    lines = proposed.from_frame(named_rows(count, names=names), methods=names).lines()
+    assert [line for line in lines if more in line] == [f"… and {more} on the page."]
+
+
 def test_all_pairs_of_few_methods_would_be_too_many_in_many_places():
     table = pd.concat([named_rows(3).assign(dataset=name) for name in "xyz"])
     results = proposed.from_frame(table, by="dataset", methods=["ours", "base", "third"])

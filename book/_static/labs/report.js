@@ -166,7 +166,7 @@
   /** The verdicts and what they apply to. */
   function verdictsOf(answer, reading) {
     const found = sentences(answer), rest = found.slice(MOST_LINES);
-    const more = rest.length ? [folded(`${rest.length} more verdicts`, list(rest, { class: "fsl-verdicts" }))] : [];
+    const more = rest.length ? [folded(`${rest.length} more ${rest.length === 1 ? "verdict" : "verdicts"}`, list(rest, { class: "fsl-verdicts" }))] : [];
     const notes = [el("p", {}, inPage(answer.applies))];
     const first = [list(found.slice(0, 1), { class: "fsl-verdicts", tabindex: -1 }), el("p", {}, reading)];
     return [...first, ...(found.length > 1 ? [list(found.slice(1, MOST_LINES), { class: "fsl-verdicts" })] : []), ...more, ...notes];

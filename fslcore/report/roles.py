@@ -525,7 +525,6 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
                 "steps are no independent sample. Keep the final test of each training "
                 f"(where={[f'{column}={last}']}), with several seeds, tasks or data sets; "
                 f"if each is a test task of its own, say unit={ {str(column): 'task'} }"
-                f"{of_repetitions(str(column))}"
             )
         if plain in TRIALS or is_setting_of_search(str(column), frame):
             raise InputError(
@@ -558,12 +557,6 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
             f"tasks. Seeds and tasks are a sample (columns={ {'seed': [*map(str, numbers)]} }); "
             "numbers of shots are chosen, and one number for each shows nothing of how much it varies"
         )
-
-
-def of_repetitions(column: str) -> str:
-    """What to say where an iteration is a repetition of the whole training."""
-    is_one = plain_name(column) in ("iteration", "iterations", "iter")
-    return f", and if a training of its own, unit={ {column: 'run'} }" if is_one else ""
 
 
 def is_setting_of_search(column: str, frame: pd.DataFrame) -> bool:

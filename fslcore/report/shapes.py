@@ -7,12 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ..errors import InputError, choice, shown, suggestion, visible
+from ..errors import InputError, choice, suggestion, visible
 from . import roles as named
 from .model import PERCENT, SETTINGS, UNIT_KEYS, Measurements, Note, Shape, Table
 from .options import Options
 from .roles import Roles, Unassigned
-from .tables import COMMENTS
 from .vocabulary import ANSWERS, METRICS, ROLE_OF, is_accuracy, is_summary, plain_name, words_of
 
 FEW_VALUES = 4  # different values of a block that may come again by chance
@@ -37,8 +36,6 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
         raise InputError(f"{name} has no rows")
     frame = named.chosen_rows(frame, options.where)
     roles = named.roles_of(frame, options, name)
-    if options.rows and (len(tables) > 1 or not roles.wide):
-        check_places(tables)
     lower = named.direction_of(roles, options, tables, frame)
     rows = named.rows_by(frame, roles, options)
     rows = with_methods(rows, tables, options, notes)
@@ -64,17 +61,6 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
         blocks,
         lower,
     )
-
-
-def check_places(tables: Sequence[Table]) -> None:
-    """Raise `InputError` for a comment between rows that are compared by their places."""
-    for table in tables:
-        comments = table.frame.attrs.get(COMMENTS)
-        if comments:
-            raise InputError(
-                f"rows: {table.name}: {shown(comments[0])} is a comment between the rows, which "
-                "name no task; write a row of nan there if values are missing, or remove the line"
-            )
 
 
 # Rows ---------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from ..errors import visible
 from .numbers import half_width_of, number_in, without_markup
 
 Reading = tuple[pd.DataFrame, list[str]]  # a frame, and a sentence for each choice
-COMMENTS = "comments"  # in the attributes of a frame: those between its rows
 EMPTY_CELLS = {"", "-", "--", "---", "–", "—", "nan", "na", "n/a", "none", "null", "nil"}
 TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "correct": 1.0, "wrong": 0.0}
 

@@ -15,7 +15,7 @@ import pandas as pd
 from ..errors import InputError, shown
 from .numbers import PLUS_MINUS, number_in, without_markup
 from .options import Options
-from .tables import COMMENTS, Reading, is_value, typed
+from .tables import Reading, is_value, typed
 
 # In the order in which they are tried.
 SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
@@ -69,7 +69,6 @@ def read_text(path: Path, options: Options) -> Reading:
         places = [*range(len(rows))]
     else:
         check_widths(rows, lines.rows, path.name)
-        check_comments(lines.inside, len(rows[0]), kind, path.name)
         places = lines.places
     if lines.comments:
         notes.append(f"Lines that begin with # are left out of {path.name}: {lines.comments}.")
@@ -95,9 +94,9 @@ def read_text(path: Path, options: Options) -> Reading:
                 f"{path.name} has its line of names twice; keep the lines of one table in a file of "
                 "their own"
             )
+    check_comments(lines.inside, path.name)
     cells = pd.DataFrame(rows, index=places, columns=names, dtype=object)
     frame, more_notes = typed(cells, path.name, options.decimal)
-    frame.attrs[COMMENTS] = lines.inside
     return frame, [*notes, *more_notes]
 
 
@@ -190,18 +189,7 @@ def is_rule_of_values(line: str, rows: Sequence[str]) -> bool:
 
 
 def values_in_place(lines: Lines, file: str, notes: list[str]) -> list[list[str]]:
-    """The rows of a file with one value per line, where an empty line is a missing value.
-
-    Raises
-    ------
-    InputError
-        A comment between values, which may stand for a value or for none.
-    """
-    if lines.inside:
-        raise InputError(
-            f"{file}: {shown(lines.inside[0])} is a comment between the values; write nan there "
-            "if a value is missing, or remove the line"
-        )
+    """The rows of a file with one value per line, where an empty line is a missing value."""
     in_place = lines.in_place
     empty = len(in_place) - len(lines.rows)
     if empty:
@@ -209,17 +197,15 @@ def values_in_place(lines: Lines, file: str, notes: list[str]) -> list[list[str]
     return split_rows(in_place, "one")
 
 
-def check_comments(comments: Sequence[str], width: int, kind: str, file: str) -> None:
-    """Raise `InputError` for comments between rows that look like rows of a method."""
-    alike = []
-    for comment, cells in zip(comments, split_rows(comments, kind), strict=True):
-        if len(cells) == width and any(map(number_in, cells[1:])):
-            alike.append(comment)
-    if alike:
+def check_comments(comments: Sequence[str], file: str) -> None:
+    """Raise `InputError` for comments between rows: a missing value, a setting of the rows below, or a
+    row of a method whose name begins with #.
+    """
+    if comments:
         raise InputError(
-            f"{file}: {len(alike)} lines between its rows, such as {shown(alike[0])}, begin with "
-            "a sign of a comment and have as many cells as the rows; remove them if they are "
-            "comments, and else write the method without that sign"
+            f"{file}: {len(comments)} lines between its rows, such as {shown(comments[0])}, begin with "
+            "a sign of a comment: remove them, write nan where a value is missing, say in a column what "
+            "they say of the rows below, or write a method without that sign"
         )
 
 

@@ -274,18 +274,19 @@ def test_lines_that_end_twice_are_no_missing_values(tmp_path):
 def test_a_comment_between_values_is_refused(tmp_path, comment):
     path = tmp_path / "a.txt"
     path.write_text(values_with(comment))
-    with refuses(f"{comment} is a comment between the values; write nan"):
+    with refuses(f"such as {comment}, begin with a sign of a comment.*write nan"):
         proposed.read(path)
 
 
-def test_a_comment_between_columns_of_values_is_refused_where_places_are_compared(tmp_path):
-    lines = ["# failed" if i == MISSING else f"{v},{v}" for i, v in enumerate(ONE_BETTER)]
-    (tmp_path / "a.csv").write_text("\n".join(["a1,a2", *lines]))
-    ACCURACIES.to_csv(tmp_path / "b.csv", index=False)
-    roles = {"methods": ["a1", "a2", *ACCURACIES], "ignore": ["file"], "rows": "task"}
-    with refuses("rows: a.csv: # failed is a comment between the rows"):
-        Results.read([tmp_path / "a.csv", tmp_path / "b.csv"], higher_is_better=True, **roles)
-    assert proposed.read(tmp_path / "a.csv").methods["n"].eq(39).all()
+def test_a_comment_between_rows_is_refused(tmp_path):
+    """It may say of how many shots the rows below are; those above and below all rows are left out."""
+    path = tmp_path / "r.csv"
+    rows = [f"{m},{task},{60 + task}" for task in range(9) for m in "ab"]
+    path.write_text("\n".join(["# our run", "method,task,accuracy", *rows, "# the end"]))
+    assert len(Results.read(path).methods) == 2
+    path.write_text("\n".join(["method,task,accuracy", "# 1-shot", *rows]))
+    with refuses("1 lines between its rows, such as # 1-shot"):
+        Results.read(path)
 
 
 def test_the_rows_and_columns_of_a_matrix_are_asked_for(tmp_path):

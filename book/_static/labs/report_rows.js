@@ -253,7 +253,6 @@
   function measure(whole, choices) {
     const table = chosenRows(whole, choices), notes = [...table.notes], roles = rolesOf(whole, choices);
     checkRoles(table, roles);
-    if (choices.rows !== null && !roles.wide.length && table.isCommented) throw new Refusal(`${table.name} has comments between the rows, which name no task; remove them`);
     const lower = isLowerBetter(table, roles, choices), named = withMethods(rowsBy(table, roles), table, notes);
     const { percent, measure: words } = scale(named, { table, roles, choices, lower, notes });
     const kept = withoutSummaries(named, notes), blocks = roles.columns("by").map(blockName);

@@ -116,7 +116,7 @@
     let place = 0;
     for (const cells of lines) {
       if (cells.length === 1 && cells[0] === "") place += rows.length ? 1 : 0;
-      else if (hasOther && isComment(cells)) comments.push({ cells, isInside: rows.length > 0 });
+      else if (hasOther && isComment(cells)) comments.push({ cells, row: rows.length });
       else if (!isRule(cells, kind, rows)) {
         rows.push(cells);
         places.push(place++);
@@ -155,7 +155,7 @@
     return names.map((name, i) => name || `column ${i + 1}`);
   }
 
-  /** A row with another number of cells than the first, comments between rows that look like rows, and quotes without an end. */
+  /** A row with another number of cells than the first, comments between rows, and quotes without an end. */
   function checkRows({ rows, comments, errors }, file) {
     const width = rows[0].length, uneven = rows.findIndex(cells => cells.length !== width);
     if (errors.length) throw new Refusal(`${file}: a quotation mark in row ${errors[0].row} has no end, or text stands behind it`);
@@ -163,10 +163,10 @@
       throw new Refusal(`row ${uneven} of ${file} has ${rows[uneven].length} cells and its first line ${width}; write nan where a value is missing, `
         + "and quote cells that contain the separator");
     }
-    const alike = comments.filter(({ cells, isInside }) => isInside && cells.length === width && cells.slice(width > 1 ? 1 : 0).some(isValue));
-    if (alike.length) {
-      throw new Refusal(`${file}: ${alike.length} lines between its rows begin with a sign of a comment and have as many cells as the rows; remove them `
-        + "if they are comments, and else write the method without that sign");
+    const inside = comments.filter(({ row }) => row > 0 && row < rows.length);
+    if (inside.length) {
+      throw new Refusal(`${file}: ${inside.length} lines between its rows, such as ${inside[0].cells.join(" ")}, begin with a sign of a comment: remove them, `
+        + "write nan where a value is missing, say in a column what they say of the rows below, or write a method without that sign");
     }
   }
 
@@ -193,7 +193,7 @@
     const more = new Set();
     const table = withToolMethods(typed(names, rows, more));
     notes.push(...[...more].map(note => `${name}: ${note}`));
-    return { name, stem: name.replace(/\.[^.]*$/, "") || name, ...table, places, length: rows.length, notes, isCommented: lines.comments.some(({ isInside }) => isInside) };
+    return { name, stem: name.replace(/\.[^.]*$/, "") || name, ...table, places, length: rows.length, notes };
   }
 
   /** Columns as numbers, or as text; one of 'mean ± half' gets a second column, named NAME ±, and one of 'number (number)' NAME (). */

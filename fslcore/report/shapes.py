@@ -370,6 +370,11 @@ def shape_of_means(
     is_unit = "dataset" in rows and "dataset" not in blocks
     datasets = rows["dataset"].nunique() if is_unit else 1
     if "half_width" in rows and rows["half_width"].notna().all():
+        if seeded:
+            raise InputError(
+                f"each mean has a ±, and {seeded[0]} varies too: leave out the column of ± "
+                f"(ignore=['COLUMN']), or keep one {seeded[0]} (where=['{seeded[0]}=…'])"
+            )
         return Shape.PRINTED
     if seeded and seeded[0] == "fold":
         if datasets > 1:

@@ -204,8 +204,8 @@ def check_comments(comments: Sequence[str], file: str) -> None:
     if comments:
         raise InputError(
             f"{file}: {len(comments)} lines between its rows, such as {shown(comments[0])}, begin with "
-            "a sign of a comment: remove them, write nan where a value is missing, say in a column what "
-            "they say of the rows below, or write a method without that sign"
+            "a sign of a comment: remove them, write nan where a value is missing, write in a column what "
+            "they mean for the rows below, or write a method without that sign"
         )
 
 

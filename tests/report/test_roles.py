@@ -345,6 +345,15 @@ def test_a_spread_is_known_by_the_name_of_its_mean():
     assert results.methods["half_width"].tolist() == pytest.approx([width, 2 * width, width])
 
 
+def test_a_spread_of_each_seed_is_asked_for():
+    """The means of four seeds, and the mean of their ±, were compared as two printed figures."""
+    table = LONG[LONG["task"] < 4].rename(columns={"task": "seed"}).assign(ci95=0.8)
+    with refuses("each mean has a ±, and seed varies too"):
+        Results.from_frame(table)
+    assert Results.from_frame(table, ignore=["ci95"]).shape is Shape.SEEDS
+    assert Results.from_frame(table, where=["seed=0"]).shape is Shape.PRINTED
+
+
 def test_the_number_behind_a_spread_is_proposed():
     table = MEANS.drop(columns="auc_mean").assign(n_seeds=[3, 5, 5])
     assert proposed_options(table)["n"] == "n_seeds"

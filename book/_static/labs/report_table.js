@@ -166,7 +166,7 @@
     const inside = comments.filter(({ row }) => row > 0 && row < rows.length);
     if (inside.length) {
       throw new Refusal(`${file}: ${inside.length} lines between its rows, such as ${inside[0].cells.join(" ")}, begin with a sign of a comment: remove them, `
-        + "write nan where a value is missing, say in a column what they say of the rows below, or write a method without that sign");
+        + "write nan where a value is missing, write in a column what they mean for the rows below, or write a method without that sign");
     }
   }
 

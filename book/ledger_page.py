@@ -129,9 +129,12 @@ def texts_of(item):
 def check_counts(item, judged):
     """Raise `SiteError` if a filled verdict counts other cases of a claim than those that decide the status.
 
-    A part of the verdict with several counts ("20 of 20 on icons, 8 of 10 on clipart") is summed.
+    A part of the verdict with several counts ("20 of 20 on icons, 8 of 10 on clipart") is summed. Of a claim that is
+    not tested, it may count cases that are too few.
     """
     for key, text in item.get("counted", {}).items():
+        if judged[key][1] == 0:
+            continue
         counts = [
             (int(count.replace(",", "")), int(cases.replace(",", "")))
             for count, cases in re.findall(r"([\d,]+) of ([\d,]+)", text)

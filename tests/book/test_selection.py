@@ -322,3 +322,9 @@ def test_findings_count_both_sides():
     printed, here = findings.loc["Resampling chooses better than hold-out"]
     assert printed.startswith("9 of 9 better") and here.startswith("3 of 3 better")
     assert findings.loc["Estimators come up to the oracle", "here"].startswith("0 of 4 better, 4 ")
+
+
+def test_cases_are_counted_where_at_least_half_are_decided():
+    assert selection.decided_cases(pd.Series([1, 1, -1, 0])) == (2, 3)
+    assert selection.decided_cases(pd.Series([1, 0])) == (1, 1)
+    assert selection.decided_cases(pd.Series([1, 0, 0])) is None

@@ -244,6 +244,22 @@ def differences_from(
     return estimates.paired(picked, names, lambda t, name: (t[name], t[base]), level)
 
 
+def decided_cases(verdicts: pd.Series) -> tuple[int, int] | None:
+    """How many significant differences are above 0, and how many there are.
+
+    None if fewer than half of all differences are significant.
+
+    Parameters
+    ----------
+    verdicts : Series
+        1, 0 or -1, as in the column ``verdict`` of `differences_from`.
+    """
+    significant = verdicts[verdicts != 0]
+    if 2 * len(significant) < len(verdicts):
+        return None
+    return int((significant == 1).sum()), len(significant)
+
+
 def first_kind(scores: pd.DataFrame, names: Sequence[str], level: float = 0.95) -> pd.DataFrame:
     """By data set, the best of some estimators minus the best of the others, task by task.
 

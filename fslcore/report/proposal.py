@@ -153,9 +153,9 @@ def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
 
 def proposal(asked: Question) -> tuple[Question, str]:
     """The roles that are most likely, and why they cannot be read; empty if they can."""
-    has_files = FILE in named.one_frame(asked.tables)
+    has_files = FILE in named.one_frame(asked.tables) and not names_files(asked.options)
     pattern = path_pattern(asked.files) if len(asked.files) == len(asked.tables) else None
-    if has_files and pattern and "{}" in pattern and not names_files(asked.options):
+    if has_files and pattern and "{}" in pattern:
         return asked, (
             f"The parts of the paths need names: fslcore report {quoted(pattern)}, with method, "
             "dataset, seed or another word in each pair of braces"
@@ -271,6 +271,8 @@ def guessed_answer(error: Unassigned, frame: pd.DataFrame, options: Options) -> 
 def guessed_seed(roles: named.Roles, frame: pd.DataFrame) -> dict[str, object]:
     """What a seed most likely numbers: draws where each has tasks of its own, else trainings."""
     seed, unit = roles.column_of("seed"), roles.column_of("task")
+    if "item" in roles.words() and seed is not None:
+        return {"unit": {seed: "support"}}
     has_both = seed is not None and unit is not None
     has_own_tasks = has_both and frame.groupby(unit)[seed].nunique().max() == 1
     return {"seed": "tasks" if has_own_tasks else "runs"}

@@ -294,7 +294,8 @@ def guessed_values(
     columns: Sequence[str], roles: named.Roles, frame: pd.DataFrame
 ) -> dict[str, object]:
     """The column of values, by a word of its name; or the columns of one kind, as what they are."""
-    numeric = numbers_among(columns, frame)
+    firsts = [column for column in columns if not str(column).endswith(PLUS_MINUS)]
+    numeric = [column for column in firsts if is_numberlike(frame[column])]
     totals = [column for column in frame if words_of(column) & {"trials", "total"}]
     counts = [column for column in numeric if words_of(column) & {"successes", "correct"}]
     if len(counts) == len(totals) == 1:
@@ -347,12 +348,6 @@ def are_on_one_scale(columns: Sequence[str], frame: pd.DataFrame) -> bool:
     highest = numbers.max()
     are_ranks = (numbers.dropna() % 1 == 0).all(axis=None) and 1 < highest.max() <= len(columns)
     return bool((highest <= 1).all() or (highest > 1).all()) and not are_ranks
-
-
-def numbers_among(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
-    """Columns of numbers, without those behind ±."""
-    firsts = [column for column in columns if not str(column).endswith(PLUS_MINUS)]
-    return [column for column in firsts if is_numberlike(frame[column])]
 
 
 def measurements_among(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:

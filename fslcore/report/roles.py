@@ -484,9 +484,13 @@ def leave_out_measures(frame: pd.DataFrame, roles: Roles) -> None:
 def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
     """Find what shows how much a mean varies: ± in its cells, or a column with a known word."""
     if roles.low is None:
-        for column in [*frame.columns]:
+        for column in frame.columns:
             base = str(column).removesuffix(PLUS_MINUS)
-            if str(column).endswith(PLUS_MINUS) and (base == roles.value or base in roles.wide):
+            is_left_out = roles.ignored.get(column) == "ignored"
+            is_beside_values = str(column).endswith(PLUS_MINUS) and (
+                base == roles.value or base in roles.wide
+            )
+            if is_beside_values and not is_left_out:
                 kind = (options.pm or "unknown").partition("=")[0]
                 roles.spread = roles.spread or (kind, "")
                 roles.ignored[column] = "±"

@@ -353,7 +353,7 @@ def shape_of(
     if seeded:
         check_copies(rows, seeded[0], blocks, notes)
     if not units:
-        return shape_of_means(rows, seeded, blocks, notes)
+        return shape_of_means(rows, seeded, blocks, roles)
     check_blocks(rows, seeded, blocks)
     if seeded:
         return shape_of_seeded(seeded[0], options, roles)
@@ -364,16 +364,19 @@ def shape_of(
 
 
 def shape_of_means(
-    rows: pd.DataFrame, seeded: Sequence[str], blocks: Sequence[str], notes: list[str]
+    rows: pd.DataFrame, seeded: Sequence[str], blocks: Sequence[str], roles: Roles
 ) -> Shape:
     """`shape_of` one mean per cell."""
     is_unit = "dataset" in rows and "dataset" not in blocks
     datasets = rows["dataset"].nunique() if is_unit else 1
     if "half_width" in rows and rows["half_width"].notna().all():
         if seeded:
+            spreads = [column for column, why in roles.ignored.items() if why == "±"]
+            if roles.spread and roles.spread[1]:
+                spreads = [roles.spread[1]]
             raise InputError(
-                f"each mean has a ±, and {seeded[0]} varies too: leave out the column of ± "
-                f"(ignore=['COLUMN']), or keep one {seeded[0]} (where=['{seeded[0]}=…'])"
+                f"each mean has a ±, and {seeded[0]} varies too: leave out the ± "
+                f"(ignore={spreads or ['COLUMN']}), or keep one {seeded[0]} (where=['{seeded[0]}=…'])"
             )
         return Shape.PRINTED
     if seeded and seeded[0] == "fold":

@@ -354,6 +354,14 @@ def test_a_spread_of_each_seed_is_asked_for():
     assert Results.from_frame(table, where=["seed=0"]).shape is Shape.PRINTED
 
 
+def test_a_plus_minus_that_is_left_out_is_not_read():
+    seeds = {"method": ["a", "b"] * 4, "seed": np.repeat(range(4), 2)}
+    cells = [f"{70 + k} ± 0.5" for k in range(8)]
+    frame = pd.DataFrame({**seeds, "accuracy": cells})
+    report = Results.from_frame(frame, ignore=["accuracy ±"])
+    assert report.shape == "seeds" and "left out: accuracy ±" in report.reading[0]
+
+
 def test_the_number_behind_a_spread_is_proposed():
     table = MEANS.drop(columns="auc_mean").assign(n_seeds=[3, 5, 5])
     assert proposed_options(table)["n"] == "n_seeds"

@@ -134,7 +134,8 @@ def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
         mean = shlex.quote(str(column).removesuffix(PLUS_MINUS))
         return f"of the values of {mean}: --value {mean}, {ignored}"
     choices = []
-    if is_numeric(values) and "value" in error.missing:
+    is_part_of_mean = error.roles.value is not None and is_summary(error.roles.value)
+    if is_numeric(values) and ("value" in error.missing or is_part_of_mean):
         several = "--columns dataset" if error.roles.method else "--methods"
         choices += [f"--value {name}", f"{several} {name} …"]
     is_measured = is_numeric(values) and bool((values.dropna() % 1 != 0).any())

@@ -91,8 +91,9 @@ def test_related_and_unrelated_episodes_are_told_apart(monkeypatch, related):
     tables, printed = simulated(np.random.default_rng(0), related), published.table
     monkeypatch.setattr(published, "table", lambda n, paper: tables.get(n, printed(n, paper)))
     claims = audit.audit(EPISODES)
-    verdict = "holds" if related else "differs"
-    assert claims["verdict"][["same-episodes", "oracle-episodes"]].tolist() == [verdict] * 2
+    of_episodes = claims["verdict"][["same-episodes", "oracle-episodes"]].tolist()
+    # Unrelated learners on one episode look like learners on different ones.
+    assert of_episodes == (["holds"] * 2 if related else ["differs", "cannot be checked here"])
     assert claims["verdict"][["hold-out-size", "error-definition"]].tolist() == ["holds"] * 2
     implied = audit.Evidence().cells["correlation"].xs("5-fold", level="estimator")
     assert (implied > 0.4).all() if related else implied.abs().max() < 0.15

@@ -123,9 +123,9 @@ FORMS = [  # in r.csv
     row(
         "the header once more in the middle",
         "\n".join(LINES[:20] + LINES[:1] + LINES[20:]),
-        "row 20 & number",
+        "r.csv & line of names twice",
     ),
-    row("mean ± half-width in a cell", cell("61.2 ± 0.5"), "shares and percent"),
+    row("mean ± half-width in a cell", cell("61.2 ± 0.5"), "base ± & no role"),
     row("a NUL in it", WIDE.replace("10,", "10\0,"), "r.csv"),
     row("a quote that does not end", WIDE.replace("10,", '10,"'), "r.csv"),
 ]
@@ -138,7 +138,9 @@ LAYOUTS = [  # in r.csv
     ),
     row("long, a row of means a method", LONG + "ours,mean,0.73\nbase,all,0.65\n", means()),
     row(
-        "a column Mean accuracy", with_column("Mean accuracy", lambda i, a, b: (a + b) / 2), means()
+        "a column Mean accuracy",
+        with_column("Mean accuracy", lambda i, a, b: (a + b) / 2),
+        "ours, base have no role & --methods ours",
     ),
     row(
         "TensorBoard",
@@ -180,13 +182,13 @@ LAYOUTS = [  # in r.csv
     row(
         "one method in percent, one in shares",
         per_task("x,y", lambda i, a, b: (100 * a, b)),
-        "y & shares and percent",
+        "x, y may each be the values",
     ),
     row("two settings that overlap", constant("ways", 5) + "10,0,0.7,0.6\n", "2 tasks & got 1"),
     *(row(f"ways of {v or 'nothing'}", constant("ways", v), means()) for v in ("five", "")),
     row("a cell failed", cell("failed"), "base & 6"),
     row("a cell -0.1", cell("-0.1"), "-0.1 & --out-of"),
-    *(row(f"a cell {text}", cell(text), "r.csv & infinity") for text in ("-inf", "1e400")),
+    *(row(f"a cell {text}", cell(text), "r.csv & base") for text in ("-inf", "1e400")),
     *(row(f"a cell {text or 'empty'}", cell(text), counted(40, 39)) for text in ("n/a", "")),
     row("a cell 1,5", cell("1,5"), "row 6 & 1,5"),  # a comma makes two cells of it
 ]

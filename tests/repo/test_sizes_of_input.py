@@ -86,14 +86,13 @@ def recorded(folder):
 
 
 def commented(folder):
-    """A table with so many comments, twenty of them before each row."""
+    """A table with so many comments before it, and a row for each twenty of them."""
 
     def prepared(comments):
         path = folder / f"{comments}.csv"
-        rows = [
-            f"# step {i}\n" + f"{i},{0.5 + 1e-6 * i},0.5\n" * (i % 20 == 0) for i in range(comments)
-        ]
-        path.write_text("task,a,b\n" + "".join(rows))
+        head = [f"# step {i}\n" for i in range(comments)]
+        rows = [f"{i},{0.5 + 1e-6 * i},0.5\n" for i in range(0, comments, 20)]
+        path.write_text("".join([*head, "task,a,b\n", *rows]))
         return lambda: Results.read(path, methods=["a", "b"])
 
     return prepared

@@ -148,7 +148,7 @@ def test_every_place_writes_an_interval_alike(estimate, half_width, low, high, t
     """In a print, a table of a report and a cell of three targets."""
     assert format_interval(estimate, half_width, low, high) == text
     frame = pd.DataFrame([dict(mean=estimate, half_width=half_width, low=low, high=high)])
-    assert words.mean_text(next(frame.itertuples()), words.digits_of(frame)) == text
+    assert words.mean_text(frame.iloc[0], words.digits_of(frame)) == text
     unknown = "unknown" in text
     assert (interval_text(low, high, 2) == "unknown") is (unknown and half_width == 0)
     made = Interval(estimate, half_width, 0.95, 100, "these images")

@@ -328,3 +328,5 @@ def test_cases_are_counted_where_at_least_half_are_decided():
     assert selection.decided_cases(pd.Series([1, 1, -1, 0])) == (2, 3)
     assert selection.decided_cases(pd.Series([1, 0])) == (1, 1)
     assert selection.decided_cases(pd.Series([1, 0, 0])) is None
+    assert selection.favoured(pd.Series([1, 0, -1]), none="no") == "1 of 2"
+    assert selection.favoured(pd.Series([0, 0]), none="no") == "no"

@@ -260,6 +260,12 @@ def decided_cases(verdicts: pd.Series) -> tuple[int, int] | None:
     return int((significant == 1).sum()), len(significant)
 
 
+def favoured(verdicts: pd.Series, none: str) -> str:
+    """'2 of 3': how many significant differences are above 0; the word ``none`` if none is significant."""
+    significant = verdicts[verdicts != 0]
+    return f"{(significant == 1).sum()} of {len(significant)}" if len(significant) else none
+
+
 def first_kind(scores: pd.DataFrame, names: Sequence[str], level: float = 0.95) -> pd.DataFrame:
     """By data set, the best of some estimators minus the best of the others, task by task.
 

@@ -62,7 +62,8 @@ UNITS = {"task", "item", "class", "seed", "run", "draw", "fold", "dataset"}
 FEW_VALUES = 12  # of a setting
 MOSTLY = 0.4  # of the cells of a column that some text has spoiled
 LIKE = 3  # times as large, or as small, as the others: still a measurement of the same kind
-SHOWN = 4
+SHOWN = 4  # values of a column
+MOST_COLUMNS = 30  # in a table
 MOST_NAMES = 8  # of columns in a sentence
 ATTEMPTS = 12
 
@@ -102,31 +103,35 @@ def refusal(error: Unassigned, asked: Question) -> UnnamedRoles:
 
 
 def table_of(error: Unassigned, frame: pd.DataFrame) -> list[str]:
-    """A line per column: its values, and the options that would name it."""
-    rows = []
-    for column in error.columns[:30]:
-        values = frame[column]
-        texts = named.texts_of(values).unique()
-        shown = ", ".join(visible(str(text))[:12] for text in texts[:SHOWN])
-        count = values.nunique()
-        more = ", …" if count > SHOWN else ""
-        rows.append(
-            (
-                visible(str(column)),
-                f"{count} value{'' if count == 1 else 's'} ({shown}{more})",
-                could_be(column, values, error),
-            )
-        )
-    widths = [max(map(len, cells)) for cells in list(zip(*rows, strict=True))[:2]] if rows else []
-    lines = ["  " + "  ".join(map(str.ljust, row[:2], widths)) + f"  {row[2]}" for row in rows]
-    if len(error.columns) > 30:
-        lines.append(f"  … and {len(error.columns) - 30} more columns")
+    """A line per column with its values, and below those of one kind the options that would name each."""
+    columns = error.columns[:MOST_COLUMNS]
+    alike: dict[str, list[str]] = {}
+    for column in columns:
+        alike.setdefault(could_be(column, frame[column], error, "NAME"), []).append(column)
+    width = max((len(visible(str(column))) for column in columns), default=0)
+    lines = []
+    for options, names in alike.items():
+        lines += [f"  {visible(str(name)):{width}}  {values_of(frame[name])}" for name in names]
+        if len(names) == 1:
+            lines.append(f"    {could_be(names[0], frame[names[0]], error, names[0])}")
+        else:
+            lines.append(f"    each: {options}")
+    if len(error.columns) > MOST_COLUMNS:
+        lines.append(f"  … and {len(error.columns) - MOST_COLUMNS} more columns")
     return lines
 
 
-def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
-    """The options that could name a column."""
-    name = shlex.quote(str(column))
+def values_of(values: pd.Series) -> str:
+    """How many values a column has, and the first of them."""
+    count = values.nunique()
+    texts = named.texts_of(values).unique()[:SHOWN]
+    shown = ", ".join(visible(str(text))[:12] for text in texts)
+    return f"{count} value{'' if count == 1 else 's'} ({shown}{', …' if count > SHOWN else ''})"
+
+
+def could_be(column: str, values: pd.Series, error: Unassigned, name: str) -> str:
+    """The options that could name a column, which they call ``name``."""
+    name = shlex.quote(str(name))
     ignored = f"--ignore {name}"
     if str(column).endswith(BRACKETS):
         return "numbers in brackets: --ignore '()'"
@@ -145,7 +150,7 @@ def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
         choices += [] if error.roles.method else [f"--method {name}"]
         choices.append(f"--by {name}")
     if not is_measured:
-        choices.append(f"--unit {shlex.quote(f'{column}=task')} (item, seed, …)")
+        choices.append(f"--unit {name}=task (item, seed, …)")
     return ", ".join([*choices, ignored])
 
 

@@ -299,39 +299,65 @@ def chosen_part(column: str, values: pd.Series) -> str | None:
 def guessed_values(
     columns: Sequence[str], roles: named.Roles, frame: pd.DataFrame
 ) -> dict[str, object]:
-    """The column of values, by a word of its name; or the columns of one kind, as what they are."""
+    """The column of values, by a word of its name; or the columns of one kind, as what they are.
+
+    Raises
+    ------
+    InputError
+        Several columns may each be the values.
+    """
     firsts = [column for column in columns if not str(column).endswith(PLUS_MINUS)]
     numeric = [column for column in firsts if is_numberlike(frame[column])]
     totals = [column for column in frame if words_of(column) & {"trials", "total"}]
     counts = [column for column in numeric if words_of(column) & {"successes", "correct"}]
     if len(counts) == len(totals) == 1:
         return {"value": counts[0], "of": totals[0]}
-    likely = [c for c in numeric if not words_of(c) & NO_VALUES]
-    for word in LIKE_VALUES:
-        alike = [column for column in likely if word in words_of(column)]
-        if len(alike) == 1:
-            return {"value": alike[0]}
-        if alike:
-            break
-    texts = [column for column in columns if column not in numeric]
-    likely = [c for c in numeric if not words_of(c) & NO_RESULTS and not is_summary(c)]
-    fractions = [column for column in likely if not is_whole_number(frame[column])]
-    answers = [column for column in likely if frame[column].dropna().isin([0, 1]).all()]
-    has_lower = any(words_of(column) & LOWER_IS_BETTER for column in numeric)
-    likely = fractions or answers or ([] if has_lower else likely)
-    likely = likely or [column for column in numeric if words_of(column) & LOWER_IS_BETTER]
+    with_word = with_best_word(numeric)
+    if len(with_word) == 1:
+        return {"value": with_word[0]}
+    likely = likely_values(numeric, frame)
     if len(likely) < 2:
         return {"value": likely[0]} if likely else {}
     measured = measurements_among(likely, frame)
     check_one_measure(measured)
-    has_alike = bool(alike and {*measured} & {*alike})
-    is_mixed = has_alike and (bool(roles.method) or bool({*measured} - {*alike}))
-    is_mixed = is_mixed or any(plain_name(column) in LOWER_IS_BETTER for column in measured)
     others = [column for column in numeric if column not in likely]
     more = [column for column in others if may_be_a_method(column, measured, frame)]
-    if len(measured) < 2 or is_mixed or more or not are_on_one_scale(measured, frame):
+    is_one_kind = are_one_measure(measured, with_word, roles) and are_on_one_scale(measured, frame)
+    if len(measured) < 2 or more or not is_one_kind:
         raise several_values([*likely, *more])
+    texts = [column for column in columns if column not in numeric]
     return guessed_columns(measured, texts, roles, frame)
+
+
+def with_best_word(columns: Sequence[str]) -> list[str]:
+    """The columns that have the first word of `LIKE_VALUES` that any has."""
+    likely = [column for column in columns if not words_of(column) & NO_VALUES]
+    for word in LIKE_VALUES:
+        with_word = [column for column in likely if word in words_of(column)]
+        if with_word:
+            return with_word
+    return []
+
+
+def likely_values(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
+    """Of columns of numbers those whose names are no measure's: fractions, or right and wrong answers,
+    or any; beside errors or losses alone these.
+    """
+    likely = [c for c in columns if not words_of(c) & NO_RESULTS and not is_summary(c)]
+    fractions = [column for column in likely if not is_whole_number(frame[column])]
+    answers = [column for column in likely if frame[column].dropna().isin([0, 1]).all()]
+    lower_is_better = [column for column in columns if words_of(column) & LOWER_IS_BETTER]
+    return fractions or answers or lower_is_better or likely
+
+
+def are_one_measure(columns: Sequence[str], with_word: Sequence[str], roles: named.Roles) -> bool:
+    """Whether the names of columns say one measure: all have a word of it, and nothing else names
+    methods, or none has one.
+    """
+    if any(plain_name(column) in LOWER_IS_BETTER for column in columns):
+        return False
+    are_named = [column in with_word for column in columns]
+    return not any(are_named) or (all(are_named) and not roles.method)
 
 
 def may_be_a_method(column: str, columns: Sequence[str], frame: pd.DataFrame) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 INK, BLUE, ORANGE, GREY = "#222222", "#0072b2", "#b34700", "#777777"
 LABEL = 30  # the longest label
+SHORT = 12  # characters of two names that share a line
 MOST_ROWS = 40  # of a forest plot
 MATRIX_FROM = 9  # methods; from here on all pairs are a picture
 
@@ -57,7 +58,7 @@ def draw_means(axes: Axes, results: Conclusions) -> None:
 def draw_differences(axes: Axes, results: Conclusions) -> None:
     """Differences with their intervals and verdicts; significant ones are filled."""
     pairs = narrowest_first(words.chosen_pairs(results))
-    names = pairs["a"].map(label_text) + f"\n{MINUS} " + pairs["b"].map(label_text)
+    names = [pair_label(a, b) for a, b in zip(pairs["a"], pairs["b"], strict=True)]
     colors = np.where(pairs["verdict"] == "better", INK, GREY)
     rows = draw_forest(axes, pairs["difference"], pairs, names, colors)
     place = axes.get_yaxis_transform()
@@ -67,6 +68,12 @@ def draw_differences(axes: Axes, results: Conclusions) -> None:
     unit = ", points" if results.percent else direction(results)
     axes.set_xlabel(f"difference{unit}")
     axes.set_title("Differences (filled: significant)", fontsize=10)
+
+
+def pair_label(first: str, second: str) -> str:
+    """'ours − base', on two lines unless it is short."""
+    between = " " if len(first + second) <= SHORT else "\n"
+    return f"{label_text(first)}{between}{MINUS} {label_text(second)}"
 
 
 def direction(results: Conclusions) -> str:

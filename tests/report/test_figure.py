@@ -52,13 +52,19 @@ def test_rows_are_those_of_the_tables_whatever_the_shape(name):
     check_rows(rows_of(means), bars["method"], bars)
     pairs = with_ends(words.chosen_pairs(results), "difference")
     rows = rows_of(differences)
-    check_rows(rows, pairs["a"] + "\n− " + pairs["b"], pairs)
+    rows = [(name.replace("\n", " "), *row) for name, *row in rows]
+    check_rows(rows, words.pair_names(pairs), pairs)
     verdicts = [text.get_text() for text in differences.texts]
     assert sorted(verdicts) == sorted(pairs["verdict"])
     assert [verdict == "better" for verdict in verdicts] == [row[4] for row in rows]
 
 
 SIGNIFICANT_ALONE = 0  # a seed with a pair that is significant before Holm's correction alone
+
+
+def test_names_of_a_pair_share_a_line_if_they_are_short():
+    assert figure.pair_label("ours", "base") == "ours − base"
+    assert figure.pair_label("glyph-conv NCC", "glyph-conv LR") == "glyph-conv NCC\n− glyph-conv LR"
 
 
 def table(methods, tasks=40, seed=6):
@@ -77,7 +83,7 @@ def test_a_mark_is_filled_by_the_corrected_test():
     rows = rows_of(figure.draw(results).axes[1])
     filled = {name for name, *_, is_filled in rows if is_filled}
     better = pairs[pairs["p_holm"] < 0.05]
-    assert filled == {*(better["a"] + "\n− " + better["b"])}
+    assert filled == {*words.pair_names(better)}
     best = results.methods["method"][0]  # what fewer tests would be about
     steps = [step.command for step in results.next_steps if "--reference" in step.command]
     assert len(steps) == 1 and steps[0].endswith(f" --reference {best}")

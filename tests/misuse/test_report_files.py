@@ -140,7 +140,7 @@ LAYOUTS = [  # in r.csv
     row(
         "a column Mean accuracy",
         with_column("Mean accuracy", lambda i, a, b: (a + b) / 2),
-        "ours, base have no role & --methods ours",
+        "ours, base have no role & --methods NAME",
     ),
     row(
         "TensorBoard",

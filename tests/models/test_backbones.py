@@ -519,7 +519,7 @@ def test_memory_stays_while_features_are_computed_and_no_longer():
     usual = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     done = run_code(MEMORY, env=usual, check=True)
     faults, usual = map(int, done.stdout.split())
-    assert usual > 4 * faults + 100
+    assert usual > 3 * faults + 100  # twice as many where memory does not stay
 
 
 def test_a_processor_takes_as_many_images_at_once_as_fit_into_its_cache(monkeypatch):

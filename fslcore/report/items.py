@@ -157,8 +157,9 @@ def evened(place: Place, unit: str) -> Place:
         return replace(place, rows=complete)
     caution = (
         f"{items} are scored under all supports of all methods: the option common compares on "
+        "these alone."
     )
-    place.analysis.cautions.append(Note(f"{caution}these alone.", option="common"))
+    place.analysis.cautions.append(Note(caution, option="common"))
     return place
 
 

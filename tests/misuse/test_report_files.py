@@ -188,7 +188,8 @@ LAYOUTS = [  # in r.csv
     *(row(f"ways of {v or 'nothing'}", constant("ways", v), means()) for v in ("five", "")),
     row("a cell failed", cell("failed"), "base & 6"),
     row("a cell -0.1", cell("-0.1"), "-0.1 & --out-of"),
-    *(row(f"a cell {text}", cell(text), "r.csv & base") for text in ("-inf", "1e400")),
+    row("a cell -inf", cell("-inf"), "r.csv & infinity"),
+    row("a cell 1e400", cell("1e400"), "ours, base may each be the values"),
     *(row(f"a cell {text or 'empty'}", cell(text), counted(40, 39)) for text in ("n/a", "")),
     row("a cell 1,5", cell("1,5"), "row 6 & 1,5"),  # a comma makes two cells of it
 ]

@@ -63,11 +63,11 @@ lint: .venv/ready
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(BIN)/python -m tests.lint
 
-# Linters, then the tests but those marked slow, which take more than two seconds of processor each or open a browser;
-# test-all runs every one.
+# Linters, then the tests but those marked slow, which take more than two seconds of processor each or open a browser: where
+# another takes as long, it is named at the end. test-all runs every one.
 PYTEST := $(ONE_THREAD) OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m pytest -n 2 --dist worksteal
 test: .venv/ready lint
-	$(PYTEST) -m 'not slow'
+	$(PYTEST) -m 'not slow' --durations=10 --durations-min=2
 
 test-all: .venv/ready lint
 	$(PYTEST)

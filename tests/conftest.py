@@ -5,7 +5,6 @@ import itertools
 import os
 import shutil
 import signal
-import time
 from importlib.util import find_spec
 
 import hypothesis
@@ -55,19 +54,6 @@ def _turn(item):
     ):  # PyTorch counts devices at its first gradient: these come before all others
         return 0
     return 1 if "slow" in item.keywords else 2
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem):
-    """A test that is not marked slow fails where it takes more seconds of processor than FAST_TEST_LIMIT, if set."""
-    begin = time.process_time()
-    result = yield
-    seconds = time.process_time() - begin
-    limit = float(os.environ.get("FAST_TEST_LIMIT", "inf"))
-    assert seconds <= limit or "slow" in pyfuncitem.keywords, (
-        f"{seconds:.1f} s of processor: mark it as slow"
-    )
-    return result
 
 
 @pytest.fixture(autouse=True)

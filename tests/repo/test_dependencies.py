@@ -87,6 +87,7 @@ def test_a_learner_is_a_file_an_import_and_a_line_of_the_catalogue(copy):
     )
 
 
+@pytest.mark.slow
 def test_an_interval_changes_the_chapters_that_use_it_and_no_evaluation(copy):
     before = digest_of_results(copy)
     assert {"closed-vs-open", "comparing-methods", "three-intervals"} <= changed(

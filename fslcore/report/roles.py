@@ -704,8 +704,13 @@ def half_widths(frame: pd.DataFrame, roles: Roles, column: str, options: Options
     return spread * factor
 
 
-def reading_sentence(rows: pd.DataFrame, roles: Roles, measure: str, options: Options) -> str:
-    """What was read as what, with the numbers of each: the second line of every answer."""
+def reading_sentence(
+    rows: pd.DataFrame, roles: Roles, measure: str, options: Options, summaries: Sequence[str]
+) -> str:
+    """What was read as what, with the numbers of each: the second line of every answer.
+
+    ``summaries`` are the units that were left out as means of the others.
+    """
     parts = []
     count = rows["method"].nunique()
     if roles.method:
@@ -740,5 +745,6 @@ def reading_sentence(rows: pd.DataFrame, roles: Roles, measure: str, options: Op
         for c, why in roles.ignored.items()
         if why not in ("constant", "an index", "±") and c != PLACE
     ]
+    left += [f"rows called {name}" for name in summaries]
     sentence = f"Read: {', '.join(parts)}"
     return f"{sentence}; left out: {', '.join(left)}." if left else f"{sentence}."

@@ -16,6 +16,8 @@ from .vocabulary import ANSWERS, METRICS, ROLE_OF, is_accuracy, is_summary, plai
 
 FEW_VALUES = 4  # different values of a block that may come again by chance
 COUNT_KEYS = ("ways", "shots", "queries")
+MOST_DIGITS = 6  # behind the point of a mean that a file holds
+SMALL_CHANCE = 1e-3  # that a unit's values are the means of the others' and it is none
 MOST_METHODS = 60  # compared two by two; the 1,770 pairs take some seconds
 
 
@@ -40,7 +42,7 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
     rows = named.rows_by(frame, roles, options)
     rows = with_methods(rows, tables, options, notes)
     rows, percent, measure = scaled(rows, roles, options, name=name, lower=lower, notes=notes)
-    rows = without_summaries(rows, notes)
+    rows, summaries = without_summaries(rows)
     check_reference(rows, options)
     blocks = tuple(named.block_name(column) for column in roles.blocks)
     for key in rows.columns.intersection(COUNT_KEYS):
@@ -51,7 +53,7 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
     rows = with_units(rows, options, roles, blocks, notes)
     rows = with_items_of_one_class(rows, notes)
     shape = shape_of(rows, options, roles, blocks, notes)
-    sentence = named.reading_sentence(rows, roles, measure, options)
+    sentence = named.reading_sentence(rows, roles, measure, options, summaries)
     rows = rows.drop(columns=named.PLACE, errors="ignore")
     return Measurements(
         rows.reset_index(drop=True),
@@ -194,17 +196,49 @@ def check_one_unit(rows: pd.DataFrame, name: str) -> None:
         )
 
 
-def without_summaries(rows: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """Rows of means over the others are left out."""
-    for key in ("task", "item", "dataset", "class", "method", "seed", "run"):
+def without_summaries(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """The rows without those of means over the others, and what these are called."""
+    left: list[str] = []
+    for key in ("task", "item", "dataset", "class", "method", "seed", "run", "fold", "draw"):
         if key not in rows:
             continue
         texts = rows[key].astype(str)
         summaries = {text for text in texts.unique() if is_summary(text)}
+        if key != "method":
+            summaries |= mean_of_the_others(rows, key)
         if summaries and len(summaries) < texts.nunique():
-            notes.append(f"Left out, as a summary of the others: {', '.join(sorted(summaries))}.")
+            left += sorted(summaries)
             rows = rows[~texts.isin(summaries)]
-    return rows.copy()
+    return rows.copy(), left
+
+
+def mean_of_the_others(rows: pd.DataFrame, key: str) -> set[str]:
+    """The last unit, where it has a name and its values are the means of the others, which hardly
+    comes by chance; empty otherwise.
+    """
+    texts = rows[key].astype(str)
+    last = texts.iloc[-1]
+    if last.isdecimal() or texts.nunique() < FEW_VALUES:
+        return set()
+    known = {"accuracy", "half_width", "total", named.PLACE, key}
+    places = [column for column in rows if column not in known]
+    is_last = texts == last
+    of_others = rows[~is_last].groupby(places, dropna=False)["accuracy"]
+    table = of_others.agg(["mean", np.ptp])
+    table["last"] = rows[is_last].groupby(places, dropna=False)["accuracy"].mean()
+    unit = unit_of_last_digit(table["last"])
+    are_means = ((table["last"] - table["mean"]).abs() <= unit).all()
+    chance = (2 * unit / table["ptp"]).clip(upper=1).prod()
+    return {last} if are_means and chance < SMALL_CHANCE else set()
+
+
+def unit_of_last_digit(values: pd.Series) -> float:
+    """The smallest step between numbers with as many digits behind the point as these have."""
+    for digits in range(MOST_DIGITS):
+        steps = values * 10**digits
+        if np.allclose(steps, steps.round(), rtol=0, atol=1e-6):
+            return 10.0**-digits
+    return 10.0**-MOST_DIGITS
 
 
 def check_reference(rows: pd.DataFrame, options: Options) -> None:

@@ -54,10 +54,10 @@ TRIALS = set("trial trialid trialnumber".split())
 METRICS = {"metric", "measure", "metricname"}
 SUMMARIES = set(
     "count mean means avg average median sum total overall all min max std sd mittelwert "
-    "moyenne".split()
+    "moyenne rank ranks wins miou".split()
 )
 MEANS = {"mean", "avg", "average"}
-BESIDE_SUMMARIES = {"acc", "accuracy", "test", "of", "over", "tasks", "datasets", "rank"}
+BESIDE_SUMMARIES = {"acc", "accuracy", "test", "of", "over", "tasks", "datasets"}
 DESCRIBED = {"count", "mean", "std", "min", "max"}  # rows of pandas' describe()
 REPORTED = {"macro avg", "weighted avg"}  # rows of scikit-learn's classification_report()
 INDEX_NAME = re.compile(

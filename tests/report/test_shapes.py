@@ -44,6 +44,35 @@ def reading(results):
     return " ".join(results.reading)
 
 
+@pytest.mark.parametrize("name", ["mIoU", "Wins", "Mean rank", "GM over all"])
+def test_a_last_row_of_means_is_no_unit(name):
+    """Also under a name that says nothing, where its values are the means of the others."""
+    table = datasets_by_methods().iloc[:-1].round(2)
+    expected = report_on(table).pairs["difference"][0]
+    means = [round(table["CoOp"].mean(), 2), round(table["Ours"].mean(), 2)]
+    last = {"Wins": [1, 10], "Mean rank": [1.9, 1.1]}.get(name, means)
+    table.loc[len(table)] = [name, *last]
+    results = report_on(table)
+    assert results.pairs["difference"][0] == expected
+    assert f"left out: rows called {name}" in results.reading[0]
+
+
+def test_a_last_row_that_is_near_the_mean_is_a_unit():
+    table = datasets_by_methods().iloc[:-1].round(2)
+    table.loc[len(table)] = ["Z", table["CoOp"].mean() + 0.2, table["Ours"].mean()]
+    assert {*report_on(table).methods["n"]} == {len(DATASETS) + 1}
+
+
+def test_a_fold_of_means_is_no_fold():
+    rows = [("ours", k, 71.2 + k) for k in range(5)] + [
+        ("base", k, 69.9 + k**0.5) for k in range(5)
+    ]
+    table = pd.DataFrame(rows, columns=["method", "fold", "accuracy"])
+    means = table.groupby("method", as_index=False)["accuracy"].mean().assign(fold="overall")
+    results = report_on(pd.concat([table, means]))
+    assert {*results.methods["n"]} == {5}
+
+
 def test_tasks_by_methods():
     table = pd.DataFrame(accuracies(70, 66), ["ours", "theirs"]).T
     results = report_on(table)

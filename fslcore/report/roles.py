@@ -233,6 +233,7 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
     roles = declared(frame, options)
     leave_out_constant(frame, roles)
     name_by_words(frame, options, roles)
+    leave_out_numbers_of_rows(frame, options, roles)
     name_headers(frame, roles)
     leave_out_measures(frame, roles)
     add_spread(frame, options, roles)
@@ -435,6 +436,21 @@ def name_by_words(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
     if file and not roles.has(file) and roles.method:
         is_method = frame[file].astype(str).eq(frame[roles.method].astype(str))
         roles.ignored |= {file: "as the method"} if is_method.all() else {}
+
+
+def leave_out_numbers_of_rows(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
+    """Leave out a run that is another one in every row, where other keys name the row: it numbers
+    rows, which are no trainings of their own.
+    """
+    run = roles.column_of("run")
+    if run is None or run in options.unit or not frame[run].is_unique:
+        return
+    others = [column for column in (*roles.keys, *roles.blocks) if column != run]
+    names_rows = {roles.keys.get(column) for column in others} & {"task", "item", "class"}
+    keys = [roles.method, *others] if roles.method else others
+    if names_rows or (others and not frame.duplicated(keys).any()):
+        del roles.keys[run]
+        roles.ignored[run] = "a number of rows"
 
 
 def name_headers(frame: pd.DataFrame, roles: Roles) -> None:

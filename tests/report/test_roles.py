@@ -375,6 +375,19 @@ def test_a_plus_minus_is_no_column_of_values():
     assert results.shape is Shape.PRINTED and results.pairs["difference"].tolist() == [2.5]
 
 
+def test_a_run_that_is_another_in_every_row_numbers_rows():
+    """Read as a training, it made copies of 30 tasks 120 independent runs."""
+    table = LONG.assign(run_id=[f"r{k}" for k in range(60)])
+    results = Results.from_frame(table)
+    assert results.shape is Shape.TASKS and {*results.methods["n"]} == {30}
+    assert "left out: run_id" in results.reading[0]
+    copies = pd.concat([table, table]).assign(run_id=[f"r{k}" for k in range(120)])
+    with refuses("2 rows have method ours, task 0"):
+        Results.from_frame(copies)
+    told = Results.from_frame(copies.assign(run_id=np.repeat([1, 2], 60)), unit={"run_id": "draw"})
+    assert told.shape is Shape.TASKS_IN_DRAWS
+
+
 def test_what_a_seed_is_is_asked():
     table = pd.concat(
         [

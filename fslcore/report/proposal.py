@@ -319,6 +319,8 @@ def guessed_values(
     if len(likely) < 2:
         return {"value": likely[0]} if likely else {}
     measured = measurements_among(likely, frame)
+    if all(str(column).isdecimal() for column in measured):  # seeds rather than methods
+        raise InputError(named.columns_called_by_numbers(measured))
     check_one_measure(measured)
     others = [column for column in numeric if column not in likely]
     more = [column for column in others if may_be_a_method(column, measured, frame)]
@@ -549,7 +551,7 @@ def methods_of_values(column: str, roles: named.Roles, frame: pd.DataFrame) -> p
 
 def counts_on(values: pd.Series) -> bool:
     """Whether the values of a column are three or more numbers in a row: they may number repetitions."""
-    numbers = sorted(values.unique()) if is_numeric(values) else []
+    numbers = sorted(values.dropna().unique()) if is_numeric(values) else []
     return len(numbers) > 2 and numbers == [*range(int(numbers[0]), int(numbers[0]) + len(numbers))]
 
 

@@ -572,11 +572,16 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
         )
     numbers = [c for c in open_columns_of(frame, roles) if re.fullmatch(r"\d+", str(c))]
     if len(numbers) > 1 and roles.method:
-        raise InputError(
-            f"{name}: the columns {', '.join(map(str, numbers))} are numbers of shots, of seeds or of "
-            f"tasks. Seeds and tasks are a sample (columns={ {'seed': [*map(str, numbers)]} }); "
-            "numbers of shots are chosen, and one number for each shows nothing of how much it varies"
-        )
+        raise InputError(f"{name}: {columns_called_by_numbers(numbers)}")
+
+
+def columns_called_by_numbers(columns: Sequence[str]) -> str:
+    """What columns of values may be whose names are numbers."""
+    return (
+        f"the columns {', '.join(map(str, columns))} are numbers of shots, of seeds or of "
+        f"tasks. Seeds and tasks are a sample (columns={ {'seed': [*map(str, columns)]} }); "
+        "numbers of shots are chosen, and one number for each shows nothing of how much it varies"
+    )
 
 
 def is_setting_of_search(column: str, frame: pd.DataFrame) -> bool:

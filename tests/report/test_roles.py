@@ -666,6 +666,22 @@ def test_columns_called_by_numbers_are_named_in_full():
     assert results.methods["mean"].tolist() == [60, 55]
 
 
+def test_columns_called_by_numbers_are_proposed_as_no_methods():
+    resamples = {str(k): HARD[:6] + RNG.normal(0, 1, 6) for k in range(5)}
+    table = pd.DataFrame({"dataset": [*"abcdef"], **resamples})
+    with refuses("numbers of shots, of seeds or of tasks") as error:
+        Results.from_frame(table)
+    assert proposed.commands(error.value) == []
+    seeds = Results.from_frame(table, columns={"seed": [*resamples]})
+    assert seeds.methods["method"].nunique() == 1
+
+
+def test_a_setting_with_a_gap_is_refused_as_any_other():
+    table = pd.concat([SHORT, SHORT]).assign(delta=np.repeat([np.nan, 1, 2, 3], 10))
+    with refuses("delta has no role"):
+        Results.from_frame(table)
+
+
 def test_settings_that_never_vary_are_no_values():
     settings = pd.DataFrame({"lr": [0.1] * 3, "epochs": [5] * 3})
     with refuses("lr, epochs have no role") as error:

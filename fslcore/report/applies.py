@@ -38,10 +38,8 @@ APPLIES = {
         "within one, to new seeds."
     ),
     Shape.PRINTED: (
-        "± is read as half the width of a confidence interval, as papers of the field print it; "
-        "fslcore compare judges whether it is by the number of tasks. How methods agree on the "
-        "same tasks is not printed: intervals are the worst that pairing could do, and a pair is "
-        "open where the best could decide it."
+        "How methods agree on the same tasks is not printed: intervals are the worst that pairing "
+        "could do, and a pair is open where the best could decide it."
     ),
 }
 

@@ -49,6 +49,11 @@ PLURALS = {
     "ways": "numbers of ways",
     "sampling": "kinds of sampling",
 }
+KINDS_OF_SPREAD = {
+    "ci": "half of an interval",
+    "se": "standard error",
+    "sd": "standard deviation",
+}
 MOST_NAMES = 30  # of columns in one message
 FEW = 60  # values of a column that may be a setting or a method
 
@@ -760,6 +765,9 @@ def reading_sentence(
         if text not in parts:
             parts.append(text)
     parts.append(measure)
+    if roles.spread and "half_width" in rows:
+        kind, column = roles.spread
+        parts.append(f"± as {KINDS_OF_SPREAD[kind]}{f' ({column})' if column else ''}")
     parts += [f"only {condition}" for condition in options.where]
     left = [
         str(c)

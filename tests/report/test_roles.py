@@ -335,6 +335,21 @@ MEANS = pd.DataFrame(
 )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "column, words",
+    [
+        ("ci95", "± as half of an interval (ci95)"),
+        ("stderr", "± as standard error (stderr)"),
+        ("std", "± as standard deviation (std)"),
+    ],
+)
+def test_the_reading_says_what_a_spread_was_taken_to_be(column, words):
+    """The answer called each one half of an interval."""
+    table = pd.DataFrame({"method": ["ours", "base"], "accuracy": [72.1, 66.3], column: [1.1, 1.2]})
+    results = Results.from_frame(table, n=30)
+    assert words in results.reading[0] and "±" not in results.applies[0]
+
+
 def test_a_spread_is_known_by_the_name_of_its_mean():
     """Beside acc_mean and acc_std, nothing was said to show how much a mean varies."""
     with pytest.raises(UnnamedRoles, match="needs the number of values behind it"):

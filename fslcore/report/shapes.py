@@ -224,11 +224,11 @@ def mean_of_the_others(rows: pd.DataFrame, key: str) -> set[str]:
     places = [column for column in rows if column not in known]
     is_last = texts == last
     of_others = rows[~is_last].groupby(places, dropna=False)["accuracy"]
-    table = of_others.agg(["mean", np.ptp])
+    table = of_others.agg(["mean", "min", "max"])
     table["last"] = rows[is_last].groupby(places, dropna=False)["accuracy"].mean()
     unit = unit_of_last_digit(table["last"])
     are_means = ((table["last"] - table["mean"]).abs() <= unit).all()
-    chance = (2 * unit / table["ptp"]).clip(upper=1).prod()
+    chance = (2 * unit / (table["max"] - table["min"])).clip(upper=1).prod()
     return {last} if are_means and chance < SMALL_CHANCE else set()
 
 

@@ -111,6 +111,7 @@
       else if (INDEX_NAME.test(column) && countsOn) roles.leaveOut(column, "an index");
     }
     nameByWords(table, roles, open().filter(name => !isSecond(name)));
+    leaveOutNumbersOfRows(table, roles, choices);
     if (roles.column("value") === null) {
       if (!roles.wide.length) nameHeaders(table, roles);
     } else {
@@ -131,6 +132,17 @@
       if (word === undefined || words.has(word) || named.length > 1 || (word === "value" && hasValues)) continue;
       roles.set(named[0], ["method", "value", "group"].includes(word) ? word : `unit:${word}`);
     }
+  }
+
+  /** Leave out a run that is another one in every row, where other keys name the row: it numbers rows. */
+  function leaveOutNumbersOfRows(table, roles, choices) {
+    const run = roles.column("unit:run");
+    if (run === null || choices.roles.has(run) || new Set(table.values.get(run)).size < table.length) return;
+    const others = [...roles.keys.map(([column]) => column), ...roles.columns("by")].filter(column => column !== run), method = roles.column("method");
+    const keys = (method === null ? others : [method, ...others]).map(column => table.values.get(column));
+    const namesRows = roles.keys.some(([, key]) => ["task", "item", "class"].includes(key));
+    const rowsAreNamed = others.length > 0 && new Set(table.places.map((place, row) => JSON.stringify(keys.map(cells => cells[row])))).size === table.length;
+    if (namesRows || rowsAreNamed) roles.leaveOut(run, "a number of rows");
   }
 
   /** The columns that may be measurements: those without a role, and constant numbers under no known word. */

@@ -101,16 +101,32 @@
     }
   }
 
-  /** Rows of means over the others are left out. */
-  function withoutSummaries(rows, notes) {
+  /** [rows, names]: the rows without those of means over the others, and what these are called. */
+  function withoutSummaries(rows) {
+    const left = [];
     let kept = rows;
-    for (const key of ["task", "item", "dataset", "class", "method", "seed", "run"]) {
-      const names = hasKey(kept, key) ? distinct(kept, key).map(textOf) : [], summaries = names.filter(isSummary);
+    for (const key of ["task", "item", "dataset", "class", "method", "seed", "run", "fold", "draw"]) {
+      const names = hasKey(kept, key) ? distinct(kept, key).map(textOf) : [];
+      const summaries = names.filter(name => isSummary(name) || (key !== "method" && name === meanOfOthers(kept, key, names)));
       if (!summaries.length || summaries.length === names.length) continue;
-      notes.push(`Left out, as a summary of the others: ${summaries.sort().join(", ")}.`);
+      left.push(...summaries.sort());
       kept = kept.filter(row => !summaries.includes(textOf(row[key])));
     }
-    return kept;
+    return [kept, left];
+  }
+
+  /** The last unit, where it has a name and its values are the means of the others, which hardly comes by chance; null otherwise. */
+  function meanOfOthers(rows, key, names) {
+    const last = textOf(rows.at(-1)[key]), others = Object.keys(rows[0]).filter(name => !["accuracy", "total", "place", key].includes(name));
+    if (/^\d+$/.test(last) || names.length < FEW_VALUES) return null;
+    const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
+    const places = grouped(rows, others).map(part => Object.groupBy(part.filter(row => !Number.isNaN(row.accuracy)), row => textOf(row[key]) === last));
+    if (!places.every(part => part.true && part.false)) return null;
+    const lasts = places.map(part => mean(part.true.map(row => row.accuracy))), means = places.map(part => mean(part.false.map(row => row.accuracy)));
+    const ranges = places.map(part => Math.max(...part.false.map(row => row.accuracy)) - Math.min(...part.false.map(row => row.accuracy)));
+    const areSteps = digits => lasts.every(value => Math.abs(value * 10 ** digits - Math.round(value * 10 ** digits)) <= 1e-6);
+    const unit = 10 ** -([0, 1, 2, 3, 4, 5].find(areSteps) ?? 6), chance = ranges.reduce((product, range) => product * Math.min(1, (2 * unit) / range), 1);
+    return chance < 1e-3 && lasts.every((value, i) => Math.abs(value - means[i]) <= unit) ? last : null;
   }
 
   /** Rows that have a value, with the key of their unit, and no row twice. */
@@ -229,7 +245,7 @@
   const NAMED_KEYS = [...UNIT_KEYS, "support", "seed", "draw", "run", "fold", "group", ...SETTINGS];
 
   /** What was read as what, with the numbers of each: the second line of every answer. */
-  function readingSentence(rows, roles, measure, choices) {
+  function readingSentence(rows, roles, { measure, choices, summaries }) {
     const count = distinct(rows, "method").length, wide = roles.wide.map(([column]) => column), blocks = roles.columns("by").map(column => [blockName(column), column]);
     const source = roles.column("method") !== null ? ` (column ${roles.column("method")})`
       : roles.words.has("method") ? ` (columns ${wide.slice(0, 4).join(", ")}${wide.length > 4 ? ", …" : ""})` : "";
@@ -243,6 +259,7 @@
     }
     parts.push(measure, ...[...choices.roles].filter(([, role]) => role.startsWith("where:")).map(([column, role]) => `only ${column}=${role.slice(6)}`));
     const left = roles.columns("ignore").filter(column => !["constant", "an index"].includes(roles.why.get(column)));
+    left.push(...summaries.map(name => `rows called ${name}`));
     return `Read: ${parts.join(", ")}${left.length ? `; left out: ${left.join(", ")}` : ""}.`;
   }
 
@@ -255,13 +272,13 @@
     checkRoles(table, roles);
     const lower = isLowerBetter(table, roles, choices), named = withMethods(rowsBy(table, roles), table, notes);
     const { percent, measure: words } = scale(named, { table, roles, choices, lower, notes });
-    const kept = withoutSummaries(named, notes), blocks = roles.columns("by").map(blockName);
+    const [kept, summaries] = withoutSummaries(named), blocks = roles.columns("by").map(blockName);
     for (const key of COUNT_KEYS.filter(name => hasKey(kept, name))) {
       const digits = kept.map(row => /\d+/.exec(textOf(row[key]))?.[0]), isNumber = !digits.includes(undefined); // no number is in all, beside 1 and 5
       kept.forEach((row, i) => (row[key] = isNumber ? Number(digits[i]) : digits[i] ?? textOf(row[key])));
     }
     const rows = withUnits(kept, choices, blocks, notes), shape = shapeOf(rows, choices, lower, blocks, notes);
-    return { name: table.name, shape, rows, percent, lower, blocks, reading: [readingSentence(rows, roles, words, choices), ...new Set(notes)] };
+    return { name: table.name, shape, rows, percent, lower, blocks, reading: [readingSentence(rows, roles, { measure: words, choices, summaries }), ...new Set(notes)] };
   }
 
   /** A file {name, bytes} as its measurements, where words name all its columns. */

@@ -692,9 +692,11 @@ def numbers(frame: pd.DataFrame, column: str) -> pd.Series:
         is_text = values.isna() & cells.notna() & cells.ne("")
     if is_text.any():
         row = int(is_text.to_numpy().argmax())
+        has_comma = is_value(str(cells.iloc[row])) and "," in str(cells.iloc[row])
+        hint = "; say what a comma is: decimal=',' or decimal='.'" if has_comma else ""
         raise InputError(
             f"{column} must be a number, or nan where a value is missing, got "
-            f"{quoted(cells.iloc[row])} in row {row + 1}"
+            f"{quoted(cells.iloc[row])} in row {row + 1}{hint}"
         )
     return values.astype(float)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 
 from ..errors import visible
@@ -9,6 +11,7 @@ from .numbers import half_width_of, number_in, without_markup
 
 Reading = tuple[pd.DataFrame, list[str]]  # a frame, and a sentence for each choice
 EMPTY_CELLS = {"", "-", "--", "---", "–", "—", "nan", "na", "n/a", "none", "null", "nil"}
+THOUSANDS = re.compile(r"(?<![\d.,])[1-9]\d{0,2}(?:,\d{3})+(?![\d,])")  # 1,620 in 1,620.5 ± 3
 TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0, "correct": 1.0, "wrong": 0.0}
 
 
@@ -60,6 +63,11 @@ def typed(frame: pd.DataFrame, file: str, decimal: str = "unknown") -> Reading:
     return pd.DataFrame(columns, index=frame.index), notes
 
 
+def are_thousands(cells: pd.Series) -> bool:
+    """Whether all commas of cells may stand between thousands."""
+    return not cells.str.replace(THOUSANDS, "", regex=True).str.contains(",").any()
+
+
 def parsed_cells(
     texts: pd.Series, decimal: str
 ) -> tuple[pd.Series, dict[str, pd.Series], list[str]] | None:
@@ -68,6 +76,13 @@ def parsed_cells(
     unusual = texts[values.isna()]
     if unusual.empty:
         return values, {}, []
+    commas = texts[texts.str.contains(",")]
+    if decimal != "," and not commas.empty and are_thousands(commas):
+        is_sure = decimal == "." or texts.str.contains(r"\d\.\d|,\d{3},").any()
+        parsed = parsed_cells(texts.str.replace(",", ""), ".") if is_sure else None
+        if parsed:  # otherwise they may be decimal commas as well
+            parsed[2].append("commas are read as those between thousands.")
+        return parsed
     parts = {}
     for text in unusual.unique():
         part = parts_of_cell(text)

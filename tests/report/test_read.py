@@ -117,6 +117,29 @@ def test_two_numbers_per_line_are_refused_until_it_is_said_what_a_comma_is(tmp_p
     ].item() == pytest.approx(71.3)
 
 
+def with_thousands(numbers):
+    rows = [f'{k},"{a:,.{digits}f}","{b:,.{digits}f}"' for k, (a, b, digits) in enumerate(numbers)]
+    return "\n".join(["task,ours,base", *rows])
+
+
+def test_commas_between_thousands_are_no_decimal_commas(tmp_path):
+    """1,620 beside 978 was read as 1.62."""
+    path = tmp_path / "r.csv"
+    numbers = [(1620, 1200, 0), (978, 850, 0), (4280, 4010, 0), (12850, 11300, 0)]
+    roles = {"methods": ["ours", "base"], "value": "score"}
+    path.write_text(with_thousands(numbers))
+    with refuses("ours must be a number", "got '1,620' in row 1; say what a comma is"):
+        Results.read(path, **roles)
+    expected = np.mean([a for a, *_ in numbers]), np.mean([b for _, b, _ in numbers])
+    for decimal in (".", ","):
+        means = Results.read(path, **roles, decimal=decimal).methods["mean"].tolist()
+        assert (means == pytest.approx(expected)) == (decimal == ".")
+    path.write_text(with_thousands([(a, b, 1) for a, b, _ in numbers]))
+    assert Results.read(path, **roles).methods["mean"].tolist() == pytest.approx(expected)
+    path.write_text("task;ours;base\n1;0,712;0,698\n2;0,731;0,701\n3;0,699;0,650\n")
+    assert Results.read(path, methods=["ours", "base"]).methods["mean"][0] == pytest.approx(71.4)
+
+
 def test_a_spreadsheet_is_read_or_its_package_is_named(tmp_path, monkeypatch):
     path = tmp_path / "book.xlsx"
     try:

@@ -152,6 +152,7 @@ def script_of_columns():
         "CELL": of_javascript(numbers.CELL),
         "MARKUP": of_javascript(numbers.MARKUP),
         "PLUS_MINUS": of_javascript(numbers.PLUS_MINUS),
+        "THOUSANDS": of_javascript(cells.THOUSANDS),
         "TRUTH": cells.TRUTH,
         "EMPTY_CELLS": sorted(cells.EMPTY_CELLS),
         "APPLIES": sentences | {"class": applies.NEW_CLASSES, "item": applies.NEW_ITEMS},

@@ -10,7 +10,7 @@
   const PLAIN_NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
   const EMPTY_CELLS = new Set(DECLARED.EMPTY_CELLS);
   const fully = (pattern, flags = "") => new RegExp(`^(?:${pattern})$`, flags);
-  const CELL = fully(DECLARED.CELL), MARKUP = new RegExp(DECLARED.MARKUP, "g"), SIGN = new RegExp(`\\s*(${DECLARED.PLUS_MINUS})\\s*`, "g");
+  const CELL = fully(DECLARED.CELL), THOUSANDS = new RegExp(DECLARED.THOUSANDS, "g"), MARKUP = new RegExp(DECLARED.MARKUP, "g"), SIGN = new RegExp(`\\s*(${DECLARED.PLUS_MINUS})\\s*`, "g");
 
   /** What has no true reading here; `options` are those that the command needs to read it. */
   class Refusal extends Error {
@@ -48,6 +48,13 @@
 
   /** Numbers of cells, by the sign behind which others stand: {"": …, "±": …, "()": …}, and notes; null where a cell is other text. */
   function numbersOf(texts, notes) {
+    const commas = texts.filter(text => text.includes(","));
+    if (commas.length && commas.every(text => !text.replace(THOUSANDS, "").includes(","))) {
+      const isSure = texts.some(text => /\d\.\d|,\d{3},/.test(text)); // otherwise they may be decimal commas as well
+      const columns = isSure ? numbersOf(texts.map(text => text.replaceAll(",", "")), notes) : null;
+      if (columns !== null) notes.add("commas are read as those between thousands.");
+      return columns;
+    }
     const unusual = new Map();
     for (const text of texts) {
       if (PLAIN_NUMBER.test(text) || unusual.has(text)) continue;

@@ -33,7 +33,6 @@ from .samples import (
 )
 from .shapes import averaged
 
-MULTIPLES = (2, 10)  # times as many supports, or items, as there are
 ITEMS_OF_CLASSES = "new items of these classes"
 FEWEST_CLASSES = 5  # with fewer, such as the two of yes and no, new classes are seldom meant
 
@@ -172,8 +171,6 @@ def crossed_samples(place: Place, unit: str) -> list[Sample]:
             f"Supports of {place.options.shots} out of {pool} labelled examples per class: new "
             "supports come from another pool of this size."
         )
-    title = f"half-widths for new items and supports, with more of either{place}"
-    place.analysis.frames[title] = planned_frame(intervals)
     samples = [
         target_sample(
             place, intervals, target, "support" if target == Target.NEW_SUPPORTS else unit
@@ -277,24 +274,3 @@ def target_sample(
     of_target = {names: result.by_target[target] for names, result in intervals.items()}
     target = shown or target
     return sample_of_intervals(of_target, place, unit, f"paired t-test for {target}", target)
-
-
-def planned_frame(intervals: dict[tuple[str, ...], CrossedIntervals]) -> pd.DataFrame:
-    """Half-widths for new items and supports now, and estimated for more supports or more items.
-
-    Of the differences, those with the best method.
-    """
-    best = next(iter(intervals))[0]
-    rows = []
-    for names, result in intervals.items():
-        if len(names) == 2 and best not in names:
-            continue
-        supports, items, now = result.n_supports, result.n_items, result.both.half_width
-        row = {"method or difference": " − ".join(names), "now": now}
-        for multiple in MULTIPLES:
-            by_supports = result.planned(multiple * supports, items).half_width
-            by_items = result.planned(supports, multiple * items).half_width
-            row[f"{multiple} × supports"] = min(now, by_supports)
-            row[f"{multiple} × items"] = min(now, by_items)
-        rows.append(row)
-    return pd.DataFrame(rows)

@@ -4,13 +4,13 @@ significantly different.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import isinf
+from dataclasses import dataclass, replace
+from math import isfinite, isinf
 
 from scipy import stats
 
 from ..errors import instance, number
-from .intervals import Interval
+from .intervals import Interval, student_quantile
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,20 @@ class Equivalence:
     def equivalent(self) -> bool:
         """Whether the true difference is smaller than the margin, at the level of the interval."""
         return self.p_value < 1 - self.difference.confidence_level
+
+    @property
+    def interval(self) -> Interval:
+        """The interval that the two tests invert, of twice the level minus 1: it lies between -margin
+        and margin exactly where they call two methods equivalent.
+
+        The difference itself where that level is not over 0, or its half-width not finite.
+        """
+        difference = self.difference
+        level = 2 * difference.confidence_level - 1
+        if level <= 0 or not isfinite(difference.half_width):
+            return difference
+        half_width = difference.standard_error * student_quantile(difference.df, level)
+        return replace(difference, confidence_level=level, half_width=half_width)
 
     @property
     def verdict(self) -> str:

@@ -32,6 +32,8 @@ def test_it_is_the_narrower_interval_within_the_margin(n, seed, margin, level):
     narrow = stats.paired_interval(a, b, 2 * level - 1)
     test = stats.tost(stats.paired_interval(a, b, level), margin)
     assert test.equivalent == (-margin < narrow.low and narrow.high < margin)
+    assert test.interval.confidence_level == pytest.approx(2 * level - 1)
+    assert (test.interval.low, test.interval.high) == pytest.approx((narrow.low, narrow.high))
     mirrored = stats.tost(stats.paired_interval(b, a, level), margin)
     assert mirrored.p_value == pytest.approx(test.p_value)
 

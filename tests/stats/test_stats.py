@@ -19,7 +19,7 @@ from statsmodels.stats.weightstats import DescrStatsW
 from fslcore import stats
 from fslcore.stats import intervals
 from fslcore.stats.formatting import format_interval
-from fslcore.stats.task_intervals import stratified_interval
+from fslcore.stats.task_intervals import fold_interval, stratified_interval
 
 accuracies = arrays(
     float, st.integers(2, 30), elements=st.floats(0, 100).map(lambda v: round(v, 3))
@@ -424,6 +424,17 @@ def test_the_variance_of_a_mean_over_draws_is_taken_within_them():
     parts = np.split(values, np.cumsum(sizes)[:-1])
     within = sum(len(part) * part.var(ddof=1) for part in parts) / 12**2
     assert stratified_interval(values, uneven).standard_error == pytest.approx(np.sqrt(within))
+
+
+@pytest.mark.parametrize("folds", [2, 5, 10])
+def test_folds_have_the_variance_of_nadeau_and_bengio(folds):
+    """s² (1/k + n_test / n_train), with n_test / n_train = 1 / (k - 1)."""
+    values = np.random.default_rng(folds).normal(70, 3, folds)
+    error = values.std(ddof=1) * np.sqrt(1 / folds + 1 / (folds - 1))
+    found = fold_interval(values, 0.9)
+    assert found.standard_error == pytest.approx(error)
+    assert (found.df, found.confidence_level) == (folds - 1, 0.9)
+    assert fold_interval(np.full(folds, 70.0), bounds=(0, 100)).half_width == 0
 
 
 def test_strata_without_variance_are_like_tasks_without():

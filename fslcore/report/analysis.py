@@ -31,14 +31,15 @@ ANALYSES = {
 
 def analyse(measured: Measurements, options: Options) -> Analysis:
     """What the measurements say, by their shape."""
-    analyses = {**ANALYSES}
-    if has_items_of_classes(measured):
-        analyses[measured.shape] = items.analyse_items_of_classes
+    are_of_classes = has_items_of_classes(measured)
+    analyse_place = ANALYSES[measured.shape]
+    if are_of_classes:
+        analyse_place = items.analyse_items_of_classes
     analysis = Analysis()
     for name, rows in places(measured):
         place = Place(name, rows, options, analysis, measured.percent)
-        analysis.samples += analyses[measured.shape](place)
-    if measured.shape is not Shape.ITEMS and not has_items_of_classes(measured):
+        analysis.samples += analyse_place(place)
+    if measured.shape is not Shape.ITEMS and not are_of_classes:
         analysis.applies += applies_to(measured, options)
     analysis.applies = list(dict.fromkeys(analysis.applies))
     add_cautions(analysis)

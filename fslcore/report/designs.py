@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -10,13 +11,13 @@ import pandas as pd
 from .. import stats
 from ..errors import InputError
 from ..stats import Interval, Target
-from ..stats.intervals import Bounds
 from ..stats.proportions import PairedProportions, wilson_interval
-from ..stats.task_intervals import stratified_interval
+from ..stats.task_intervals import fold_interval, stratified_interval
 from . import over_datasets
 from .model import PERCENT, Note
 from .samples import (
     COHEN_G,
+    DIFFERENCE_BOUNDS,
     OVER_DATASETS,
     PERCENT_BOUNDS,
     Place,
@@ -105,12 +106,9 @@ def analyse_draws(place: Place) -> list[Sample]:
     place.analysis.assumptions.append(
         f"Variances are taken within each of {len(set(draws))} draws."
     )
-
-    def interval_of(values: np.ndarray, bounds: Bounds) -> Interval:
-        return stratified_interval(values, draws, place.options.level, bounds=bounds)
-
+    within_draws = partial(stratified_interval, strata=draws)
     test = "paired t-test, stratified by draw"
-    sample = sample_of_paired(place, grid, interval_of, unit, test)
+    sample = sample_of_paired(place, grid, within_draws, unit, test)
     add_variance_units(sample, grid - grid.groupby(draws).transform("mean"))
     return [sample]
 
@@ -122,19 +120,14 @@ def analyse_runs(place: Place) -> list[Sample]:
     values = crossed_runs(place, run)
     if not values:
         return means_of_runs(place, run)
-    level = place.options.level
-    intervals = {
-        name: stats.new_run_interval(runs, confidence_level=level, bounds=place.bounds).interval
-        for name, runs in values.items()
-    }
 
-    def difference(first: str, second: str) -> Interval:
-        bounds = place.difference_bounds
-        return stats.new_run_interval(
-            values[first], values[second], confidence_level=level, bounds=bounds
-        ).interval
+    def interval_of(*names: str) -> Interval:
+        runs = [values[name] for name in names]
+        bounds = place.bounds_of(*names)
+        level = place.options.level
+        return stats.new_run_interval(*runs, confidence_level=level, bounds=bounds).interval
 
-    sample = sample_of(place, intervals, difference, run, "t-test over runs and tasks")
+    sample = sample_of(place, values, interval_of, run, "t-test over runs and tasks")
     sample.pairs["spread"] = np.nan  # over runs and tasks, which are crossed, there is none
     sample.methods["n"] = [len(values[name]) for name in sample.methods["method"]]
     place.analysis.assumptions.append("Runs and tasks both vary; their variances add up.")
@@ -189,10 +182,11 @@ def analyse_datasets(place: Place) -> list[Sample]:
     """
     grid = place.grid("dataset")
     sample = sample_of_grid(place, grid, "data set", shared_only=True)
-    over_datasets.add_decisive_datasets(place, sample.pairs, grid)
-    pairs = sample.pairs
-    if len(pairs):
-        pairs = pairs[pairs["units_better"].notna()]  # others share no two data sets
+    sample.pairs["decisive"] = [
+        over_datasets.decisive_text(place, grid, pair.a, pair.b)
+        for pair in sample.pairs.itertuples()
+    ]
+    pairs = sample.pairs[sample.pairs["units_better"].notna()]  # others share no two data sets
     if len(pairs):
         title = f"signed-rank test over data sets{place}"
         place.analysis.frames[title] = over_datasets.signed_rank_frame(pairs, grid)
@@ -215,19 +209,11 @@ def analyse_seeds(place: Place) -> list[Sample]:
 
 
 def analyse_folds(place: Place) -> list[Sample]:
-    """One mean per fold and method; variances are enlarged, as folds share their training data
-    (Nadeau and Bengio, 2003): by 1 + k / (k - 1) for k folds.
-    """
+    """One mean per fold and method, on the folds that all share."""
     grid = place.grid("fold").dropna()
     if len(grid) < 2:
         raise InputError(f"fewer than two folds are shared by all methods{place}")
-    factor = float(np.sqrt(1 + len(grid) / (len(grid) - 1)))
-
-    def corrected(values: np.ndarray, bounds: Bounds) -> Interval:
-        interval = stats.open_task_interval(values, place.options.level, bounds=bounds)
-        return replace(interval, half_width=interval.half_width * factor)
-
-    sample = sample_of_paired(place, grid, corrected, "fold", "corrected resampled t-test")
+    sample = sample_of_paired(place, grid, fold_interval, "fold", "corrected resampled t-test")
     add_better_units(sample.pairs, grid, place.options)
     sample.pairs["spread"] = np.nan  # folds share data, so theirs is no spread of differences
     return [sample]
@@ -246,34 +232,28 @@ def analyse_datasets_and_seeds(place: Place) -> list[Sample]:
 
 def analyse_printed(place: Place) -> list[Sample]:
     """Means with a printed ±: the best and the worst that pairing could do."""
-    level = place.options.level
-    intervals = {
-        row.method: printed_interval(row.accuracy, row.half_width, level)
-        for row in place.rows.itertuples()
-    }
+    rows = place.rows.set_index("method")
+    means, half_widths = rows["accuracy"], rows["half_width"]
+    level, margin = place.options.level, place.options.margin
+
+    def mean(name: str) -> Interval:
+        return printed_interval(means[name], half_widths[name], level)
 
     def worst_difference(first: str, second: str) -> Interval:
-        a, b = intervals[first], intervals[second]
-        half_width = np.hypot(a.half_width, b.half_width)
-        return printed_interval(a.estimate - b.estimate, half_width, level)
+        half_width = np.hypot(half_widths[first], half_widths[second])
+        return printed_interval(means[first] - means[second], half_width, level)
 
-    sample = sample_of(place, intervals, worst_difference, "task", "unpaired z-test")
-    cut_at_bounds(sample.methods, place.bounds)
-    cut_at_bounds(sample.pairs, place.difference_bounds)
-    pairs = sample.pairs
-    if len(pairs):
-        widths = sample.methods.set_index("method")["half_width"]
-        a, b = pairs["a"].map(widths), pairs["b"].map(widths)
-        # Of methods that agree on tasks as much as is usual.
-        pairs["paired_half_width"] = np.sqrt(a**2 + b**2 - 2 * AGREEMENT * a * b)
-        pairs[["spread", "standard_error"]] = np.nan
+    intervals = named_intervals(means, place.options, mean, worst_difference)
+    sample = sample_of_intervals(intervals, place, "task", "unpaired z-test", margin=margin)
+    methods, pairs = sample.methods, sample.pairs
+    if place.percent:  # 99.5 ± 0.8 is no share above 100
+        methods[["low", "high"]] = methods[["low", "high"]].clip(*PERCENT_BOUNDS)
+        pairs[["low", "high"]] = pairs[["low", "high"]].clip(*DIFFERENCE_BOUNDS)
+    a, b = pairs["a"].map(half_widths), pairs["b"].map(half_widths)
+    # Of methods that agree on tasks as much as is usual.
+    pairs["paired_half_width"] = np.sqrt(a**2 + b**2 - 2 * AGREEMENT * a * b)
+    pairs[["spread", "standard_error"]] = np.nan
     return [sample]
-
-
-def cut_at_bounds(frame: pd.DataFrame, bounds: Bounds) -> None:
-    """Cut the ends of printed intervals at the bounds: 99.5 ± 0.8 is no share above 100."""
-    if bounds is not None and len(frame):
-        frame[["low", "high"]] = frame[["low", "high"]].clip(*bounds)
 
 
 def printed_interval(mean: float, half_width: float, level: float) -> Interval:
@@ -300,11 +280,11 @@ def analyse_outcomes(place: Place) -> list[Sample]:
         lambda name: wilson_interval(answers[name], level),
         difference,
     )
-    p_values = {pair: test.p_value for pair, test in tests.items()}
-    sample = sample_of_intervals(shares, place, place.unit, "McNemar's test", p_values=p_values)
+    sample = sample_of_intervals(shares, place, place.unit, "McNemar's test")
     sample.methods[["mean", "low", "high", "half_width"]] *= PERCENT
     if tests:
         sample.pairs[["difference", "low", "high", "half_width"]] *= PERCENT
+        sample.pairs["p"] = [test.p_value for test in tests.values()]
         sample.pairs["spread"] = [(grid[a] - grid[b]).std() for a, b in tests]
         sample.pairs["standard_error"] = sample.pairs["spread"] / np.sqrt(len(grid))
         discordant = np.array([test.discordant for test in tests.values()])

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -85,8 +84,7 @@ def analyse_items(place: Place) -> list[Sample]:
     place = with_means(place, ["method", unit])
     if "group" in rows:
         return [grouped_sample(place, unit)]
-    analyse = analyse_outcomes if has_answers(place) else analyse_tasks
-    return [replace(sample, target=Target.NEW_ITEMS) for sample in analyse(place)]
+    return analyse_scores(place, Target.NEW_ITEMS)
 
 
 def analyse_items_of_classes(place: Place) -> list[Sample]:
@@ -95,8 +93,7 @@ def analyse_items_of_classes(place: Place) -> list[Sample]:
     Items of one class are hard or easy together. For new classes the classes are therefore the
     units; tests over items hold for these classes alone.
     """
-    analyse = analyse_outcomes if has_answers(place) else analyse_tasks
-    samples = [replace(sample, target=ITEMS_OF_CLASSES) for sample in analyse(place)]
+    samples = analyse_scores(place, ITEMS_OF_CLASSES)
     classes, items = place.rows["class"].nunique(), place.rows["item"].nunique()
     shared = complete_rows(place.rows, "item")
     if classes == items:  # a class per item is no grouping
@@ -117,10 +114,12 @@ def analyse_items_of_classes(place: Place) -> list[Sample]:
     return [by_class, *samples]
 
 
-def has_answers(place: Place) -> bool:
-    """Whether all scores are those of right and wrong answers."""
-    is_answer = place.rows["accuracy"].isin([0.0, PERCENT]).all()
-    return bool(is_answer) and not place.options.lower_is_better
+def analyse_scores(place: Place, target: str) -> list[Sample]:
+    """Methods on items with one score each, as right and wrong answers where all are."""
+    are_answers = place.rows["accuracy"].isin([0.0, PERCENT]).all()
+    is_outcome = are_answers and not place.options.lower_is_better
+    analyse = analyse_outcomes if is_outcome else analyse_tasks
+    return [replace(sample, target=target) for sample in analyse(place)]
 
 
 def with_means(place: Place, keys: Sequence[str]) -> Place:
@@ -163,20 +162,21 @@ def evened(place: Place, unit: str) -> Place:
 
 
 def crossed_samples(place: Place, unit: str) -> list[Sample]:
-    """A sample for each target, and what more supports or items would give."""
-    intervals, unit = crossed_intervals(place, unit)
+    """A sample for each target."""
+    intervals = crossed_intervals(place, unit)
+    unit = "group" if "group" in place.rows else unit
     pool = place.options.pool
     if pool:
         place.analysis.applies.append(
             f"Supports of {place.options.shots} out of {pool} labelled examples per class: new "
             "supports come from another pool of this size."
         )
-    samples = [
-        target_sample(
-            place, intervals, target, "support" if target == Target.NEW_SUPPORTS else unit
-        )
-        for target in ITEM_TARGETS
-    ]
+    samples = []
+    for target in ITEM_TARGETS:
+        of_target = {names: result.by_target[target] for names, result in intervals.items()}
+        repeated = "support" if target == Target.NEW_SUPPORTS else unit
+        test = f"paired t-test for {target}"
+        samples.append(sample_of_intervals(of_target, place, repeated, test, target))
     add_variance_units(samples[1], deviations_of(place, unit))
     # What varies over both, or over supports of one pool, has no standard deviation over units.
     samples[0].pairs["spread"] = np.nan
@@ -195,11 +195,11 @@ def grouped_sample(place: Place, unit: str, key: str = "group") -> Sample:
             f"as they are in {plural(key)}."
         )
     single = replace(place, rows=shared.assign(support=""))
-    intervals, unit = crossed_intervals(single, unit, key)
-    sample = target_sample(
-        place, intervals, Target.NEW_ITEMS, unit, Target.NEW_CLASSES if key == "class" else None
-    )
-    add_variance_units(sample, deviations_of(single, unit))
+    intervals = crossed_intervals(single, unit, key)
+    of_items = {names: result.items for names, result in intervals.items()}
+    target = Target.NEW_CLASSES if key == "class" else Target.NEW_ITEMS
+    sample = sample_of_intervals(of_items, place, key, f"paired t-test for {target}", target)
+    add_variance_units(sample, deviations_of(single, key))
     return sample
 
 
@@ -212,31 +212,27 @@ def deviations_of(place: Place, unit: str) -> pd.DataFrame:
 
 def crossed_intervals(
     place: Place, unit: str, key: str = "group"
-) -> tuple[dict[tuple[str, ...], CrossedIntervals], str]:
-    """By (method,), the best first, and by (a, b): `fslcore.stats.crossed_intervals`; and the unit,
-    which is ``key`` where that column groups the items.
+) -> dict[tuple[str, ...], CrossedIntervals]:
+    """By (method,), the best first, and by (a, b): `fslcore.stats.crossed_intervals`, with the
+    groups of items that the column ``key`` names.
     """
     scores, options = place.rows, place.options
     groups = groups_of(place, unit, key) if key in scores else None
-    crossed = partial(
-        stats.crossed_intervals,
-        pool=options.pool,
-        shots=options.shots,
-        confidence_level=options.level,
-        groups=groups,
-    )
     arrays = arrays_of(scores, unit)
 
-    def method(name: str) -> CrossedIntervals:
-        return crossed(arrays[name], bounds=place.bounds)
-
-    def difference(first: str, second: str) -> CrossedIntervals:
-        differences = stats.paired_differences(arrays[first], arrays[second], axis=1)
-        return crossed(differences, bounds=place.difference_bounds)
+    def interval_of(*names: str) -> CrossedIntervals:
+        first, *second = (arrays[name] for name in names)
+        return stats.crossed_intervals(
+            stats.paired_differences(first, *second, axis=1) if second else first,
+            groups=groups,
+            pool=options.pool,
+            shots=options.shots,
+            confidence_level=options.level,
+            bounds=place.bounds_of(*names),
+        )
 
     means = pd.Series({name: values.mean() for name, values in arrays.items()})
-    intervals = named_intervals(means, options, method, difference)
-    return intervals, unit if groups is None else key
+    return named_intervals(means, options, interval_of, interval_of)
 
 
 def groups_of(place: Place, unit: str, key: str) -> np.ndarray:
@@ -261,16 +257,3 @@ def arrays_of(scores: pd.DataFrame, unit: str) -> dict[str, np.ndarray]:
     supports, items = scores["support"].unique(), scores[unit].unique()
     grid = scores.set_index(["method", "support", unit])["accuracy"].unstack()[items]
     return {name: grid.loc[name].loc[supports].to_numpy() for name in scores["method"].unique()}
-
-
-def target_sample(
-    place: Place,
-    intervals: dict[tuple[str, ...], CrossedIntervals],
-    target: Target,
-    unit: str,
-    shown: Target | None = None,
-) -> Sample:
-    """The sample of one target; ``shown`` is what it is where groups of items are classes."""
-    of_target = {names: result.by_target[target] for names, result in intervals.items()}
-    target = shown or target
-    return sample_of_intervals(of_target, place, unit, f"paired t-test for {target}", target)

@@ -10,14 +10,7 @@ from .conclusions import Conclusions
 from .model import Note, Shape
 from .proposal import command
 
-WITH_MARGIN = (
-    Shape.TASKS,
-    Shape.TASKS_IN_DRAWS,
-    Shape.RUNS,
-    Shape.DATASETS,
-    Shape.SEEDS,
-    Shape.DATASETS_AND_SEEDS,
-)
+WITHOUT_MARGIN = (Shape.FOLDS, Shape.PRINTED, Shape.OUTCOMES, Shape.ITEMS, Shape.RECORDED)
 HELP_ON_RECORD = 'python -c "import fslcore; help(fslcore.record)"'
 
 
@@ -49,12 +42,8 @@ def next_steps(results: Conclusions) -> list[Step]:
         purpose = "Corrects for fewer tests: if this method was the question beforehand."
         steps.append(Step(f"{report} --reference {best}", purpose))
     is_open = results.pairs["verdict"].eq("not significantly different").any()
-    if (
-        is_open
-        and results.percent
-        and results.options.margin is None
-        and results.shape in WITH_MARGIN
-    ):
+    has_no_margin = results.options.margin is None and results.shape not in WITHOUT_MARGIN
+    if is_open and results.percent and has_no_margin:
         purpose = "Tests whether methods are equal within 1 point (choose the margin beforehand)."
         steps.append(Step(f"{report} --margin 1", purpose))
     if results.shape is Shape.PRINTED and len(results.pairs):

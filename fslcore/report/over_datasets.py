@@ -7,14 +7,9 @@ import pandas as pd
 from .. import stats
 from ..stats.across_datasets import decisive_datasets, nearly_all_are_one, signed_rank_p_value
 from .options import Options
-from .samples import Place, counted, in_place, paired, shared_units
+from .samples import Place, counted, in_place, shared_units, unit_values
 
 FEWEST_DATASETS = 3  # without one of them, there are still two
-
-
-def add_decisive_datasets(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
-    """Add the data sets without each of which a pair is not significant alone, in words."""
-    pairs["decisive"] = [decisive_text(place, grid, pair.a, pair.b) for pair in pairs.itertuples()]
 
 
 def decisive_text(place: Place, grid: pd.DataFrame, first: str, second: str) -> str:
@@ -22,8 +17,8 @@ def decisive_text(place: Place, grid: pd.DataFrame, first: str, second: str) -> 
     datasets = grid.index[shared_units(grid, first, second)]
     if len(datasets) < FEWEST_DATASETS:
         return ""
-    differences = paired(grid, first, second)
-    level, bounds = place.options.level, place.difference_bounds
+    differences = unit_values(grid, first, second)
+    level, bounds = place.options.level, place.bounds_of(first, second)
     names = [*map(str, datasets[decisive_datasets(differences, level, bounds=bounds)])]
     others = f" (or {len(names) - 2} more)" if len(names) > 2 else ""
     return " or ".join(names[:2]) + others
@@ -49,7 +44,7 @@ def add_equal_differences(place: Place, pairs: pd.DataFrame, grid: pd.DataFrame)
     names = [
         f"{pair.a} − {pair.b}"
         for pair in pairs.itertuples()
-        if nearly_all_are_one(paired(grid, pair.a, pair.b))
+        if nearly_all_are_one(unit_values(grid, pair.a, pair.b))
     ]
     if names:
         others = f" (and {len(names) - 1} more)" if len(names) > 1 else ""
@@ -63,7 +58,7 @@ def signed_rank_frame(pairs: pd.DataFrame, grid: pd.DataFrame) -> pd.DataFrame:
     """Wilcoxon's test of each pair: in a table of its own, as the printed intervals are those of
     the t-test, and the two may disagree.
     """
-    differences = [paired(grid, pair.a, pair.b) for pair in pairs.itertuples()]
+    differences = [unit_values(grid, pair.a, pair.b) for pair in pairs.itertuples()]
     frame = pd.DataFrame({"pair": pairs["a"] + " − " + pairs["b"]})
     frame["n"] = [len(values) for values in differences]
     frame["p_wilcoxon"] = [signed_rank_p_value(values) for values in differences]

@@ -99,11 +99,13 @@ class Results(Conclusions):
     ) -> Results:
         """The results in tables; of columns without a role the error says what they could be."""
         try:
-            measured, analysed, chosen = analysed_tables(tables, options)
+            measured = shapes.measurements(tables, options)
         except Unassigned as error:
             asked = proposal.Question(tables, options, files)
             raise proposal.refusal(error, asked) from None
-        return replace(cls.from_analysis(measured, analysed, chosen), options=options)
+        lower = measured.lower_is_better  # also where a name in the file says so
+        chosen = replace(options, lower_is_better=lower, higher_is_better=False)
+        return cls.from_analysis(measured, analysis.analyse(measured, chosen), options)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, name: str = "results", **options: object) -> Results:
@@ -209,15 +211,6 @@ class Results(Conclusions):
 
     def _repr_html_(self) -> str:
         return page.html(self)
-
-
-def analysed_tables(
-    tables: Sequence[Table], options: Options
-) -> tuple[Measurements, Analysis, Options]:
-    """What tables hold and say, and the options with the direction that they name."""
-    measured = shapes.measurements(tables, options)
-    options = replace(options, lower_is_better=measured.lower_is_better, higher_is_better=False)
-    return measured, analysis.analyse(measured, options), options
 
 
 def checked_options(options: dict[str, Any]) -> Options:

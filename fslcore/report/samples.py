@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.stats
 
 from .. import stats
 from ..errors import InputError
@@ -25,6 +24,11 @@ DIFFERENCE_BOUNDS = (-PERCENT, PERCENT)
 # Cohen (1988); d_z: Lakens (2013).
 COHEN_D, COHEN_DZ, COHEN_G = "Cohen's d", "Cohen's d_z", "Cohen's g"
 OVER_DATASETS = "over data sets"  # the name of a place
+PAIR_KEYS = (
+    "a b difference low high half_width n p units_better units_worse spread standard_error test_df "
+    "test effect_size effect"
+).split()
+EQUIVALENCE_KEYS = ["low_equivalent", "high_equivalent", "p_equivalent"]
 PLURAL = {"data set": "data sets", "class": "classes"}
 
 
@@ -43,11 +47,10 @@ class Sample:
     methods : DataFrame
         method, mean, low, high, half_width, n; the best first.
     pairs : DataFrame
-        a, b (a has the better mean), difference (a - b), low, high, half_width, p, n, units_better
-        and units_worse (of paired units, on how many a is better and worse; NaN of others),
-        standard_error (NaN where the interval is not Student's) and test_df (degrees of freedom),
-        spread (standard deviation over units; NaN if units are no independent sample), test,
-        effect_size and effect (its name; `fslcore.report.results` fills in Cohen's d_z).
+        Columns of `fslcore.report.Results.pairs`, and standard_error (NaN where the interval is not
+        Student's) with its test_df (degrees of freedom). NaN are units_better and units_worse of
+        other than paired units, spread if units are no independent sample, and effect_size where
+        `fslcore.report.conclusions` fills in Cohen's d_z.
 
     Both also have, where known, variance_units (`variance_units`) and variance_of, the units behind
     them.
@@ -104,15 +107,13 @@ class Place:
         """Values with a row per unit, which the keys name, and a column per method."""
         return self.rows.pivot_table("accuracy", [*keys], "method", sort=False, observed=True)
 
-    @property
-    def bounds(self) -> Bounds:
-        """Between which values lie: accuracies do, other measures need not."""
-        return PERCENT_BOUNDS if self.percent else None
-
-    @property
-    def difference_bounds(self) -> Bounds:
-        """Between which differences of values lie."""
-        return DIFFERENCE_BOUNDS if self.percent else None
+    def bounds_of(self, *names: str) -> Bounds:
+        """Between which the values of a method lie, or the differences of two; None of other
+        measures than accuracies.
+        """
+        if not self.percent:
+            return None
+        return PERCENT_BOUNDS if len(names) == 1 else DIFFERENCE_BOUNDS
 
 
 def plural(unit: str) -> str:
@@ -134,31 +135,31 @@ def in_place(name: str) -> str:
 
 def numbers_of(interval: Interval) -> dict[str, float]:
     """The ends of an interval, its half-width and its number of units."""
-    numbers = {key: getattr(interval, key) for key in ("low", "high", "half_width")}
-    return numbers | {"n": interval.n}
+    return {key: getattr(interval, key) for key in ("low", "high", "half_width", "n")}
 
 
 def pair_row(
     pair: Sequence[str], interval: Interval, test: str, options: Options, margin: float | None
 ) -> dict[str, object]:
-    """A row of `Sample.pairs` without its p-value; the interval is of the first of the pair minus the
-    second. With a margin, the tests of equivalence too.
+    """A row of `Sample.pairs`; the interval is of the first of the pair minus the second. With a margin,
+    the tests of equivalence too.
 
     The better of the two is the first on the units that both have, which need not be all of each.
     """
     mean = interval.estimate
     row: dict[str, Any] = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
-    unknown = ("units_better", "units_worse", "standard_error", "spread", "effect_size")
-    row |= dict.fromkeys(unknown, np.nan)
     row |= {"test_df": np.inf, "test": test, "effect": ""}
+    if interval.ends is None:
+        row["p"] = interval.p_value
     if interval.ends is None and np.isfinite(interval.half_width):
         row["standard_error"] = interval.standard_error
         row["spread"] = interval.standard_error * np.sqrt(interval.n)
         row["test_df"] = interval.df
     if margin is not None:
-        low, high = ends_of_two_tests(interval)
+        equivalence = stats.tost(interval, margin)
+        low, high = equivalence.interval.low, equivalence.interval.high
         row |= {"low_equivalent": low, "high_equivalent": high}
-        row["p_equivalent"] = stats.tost(interval, margin).p_value
+        row["p_equivalent"] = equivalence.p_value
     if options.sign * mean < 0:
         row |= {"a": pair[1], "b": pair[0], "difference": -mean}
         for low_end, high_end in (("low", "high"), ("low_equivalent", "high_equivalent")):
@@ -198,67 +199,56 @@ def sample_of_intervals(
     test: str,
     target: str = "",
     *,
-    p_values: Mapping[tuple[str, ...], float] | None = None,
     margin: float | None = None,
 ) -> Sample:
-    """A sample of intervals by (method,), the best first, and by (a, b), whose p-values are by default
-    those of the intervals; with a margin, tests of equivalence too.
+    """A sample of intervals by (method,), the best first, and by (a, b); with a margin, tests of
+    equivalence too.
     """
     methods, pairs = [], []
     for names, interval in intervals.items():
         if len(names) == 2:
-            row = pair_row(names, interval, test, place.options, margin)
-            row["p"] = interval.p_value if p_values is None else p_values[names]
-            pairs.append(row)
+            pairs.append(pair_row(names, interval, test, place.options, margin))
         else:
             row = {"method": names[0], "mean": interval.estimate, **numbers_of(interval)}
             methods.append(row)
-    return Sample(place.name, target, unit, pd.DataFrame(methods), pd.DataFrame(pairs))
+    keys = PAIR_KEYS if margin is None else [*PAIR_KEYS, *EQUIVALENCE_KEYS]
+    pairs = pd.DataFrame(pairs, columns=keys)
+    return Sample(place.name, target, unit, pd.DataFrame(methods), pairs)
 
 
 def sample_of(
     place: Place,
-    intervals: dict[str, Interval],
-    difference: Callable[[str, str], Interval],
+    names: Iterable[str],
+    interval_of: Callable[..., Interval],
     unit: str,
     test: str,
 ) -> Sample:
-    """A sample of one interval per method, and of those that ``difference`` gives; with the margin
-    of the options, tests of equivalence.
+    """A sample of the intervals that a function gives of one method and of two; with the margin of
+    the options, tests of equivalence.
     """
-    means = pd.Series({name: interval.estimate for name, interval in intervals.items()})
-    named = named_intervals(means, place.options, intervals.get, difference)
+    singles = {name: interval_of(name) for name in names}
+    means = pd.Series({name: interval.estimate for name, interval in singles.items()})
+    named = named_intervals(means, place.options, singles.get, interval_of)
     return sample_of_intervals(named, place, unit, test, margin=place.options.margin)
 
 
 def sample_of_paired(
     place: Place,
     grid: pd.DataFrame,
-    interval_of: Callable[[np.ndarray, Bounds], Interval],
+    interval: Callable[..., Interval],
     unit: str,
     test: str,
 ) -> Sample:
-    """Methods that all have the same units, with one kind of interval, which takes values and their
-    bounds, for means and for paired differences.
+    """Methods that all have the same units, with one kind of interval, a function of
+    `fslcore.stats`, for means and for paired differences.
     """
-    intervals = {name: interval_of(grid[name].to_numpy(), place.bounds) for name in grid}
 
-    def difference(first: str, second: str) -> Interval:
-        return interval_of(paired(grid, first, second), place.difference_bounds)
+    def interval_of(*names: str) -> Interval:
+        values = unit_values(grid, *names)
+        bounds = place.bounds_of(*names)
+        return interval(values, confidence_level=place.options.level, bounds=bounds)
 
-    return sample_of(place, intervals, difference, unit, test)
-
-
-def ends_of_two_tests(interval: Interval) -> tuple[float, float]:
-    """Ends of the interval that two one-sided tests at 1 - level invert, of the level 2 level - 1:
-    it lies within the margin exactly where they call methods equivalent.
-    """
-    level = 2 * interval.confidence_level - 1
-    if level <= 0 or not np.isfinite(interval.half_width):
-        return interval.low, interval.high
-    half_width = interval.standard_error * scipy.stats.t.ppf((1 + level) / 2, interval.df)
-    narrower = replace(interval, confidence_level=level, half_width=float(half_width))
-    return narrower.low, narrower.high
+    return sample_of(place, grid, interval_of, unit, test)
 
 
 def sample_of_grid(
@@ -280,42 +270,46 @@ def sample_of_grid(
         if count < 2:
             raise InputError(f"{name} must have at least 2 {plural(unit)}{place}, got {count}")
     level = place.options.level
-    bounds = place.difference_bounds
-    intervals = {name: mean_interval(grid[name].dropna(), place) for name in grid}
+    is_closed = place.options.sampling == "closed"
+    mean_interval = stats.closed_task_interval if is_closed else stats.open_task_interval
+    difference_interval = interval_over_datasets if shared_only else stats.open_task_interval
     sizes = grid.count()
 
     def are_paired(first: str, second: str) -> bool:
         count = shared_units(grid, first, second).sum()
         return count == max(sizes[first], sizes[second]) or (shared_only and count > 1)
 
-    def difference(first: str, second: str) -> Interval:
-        if not are_paired(first, second):
-            samples = grid[first].dropna(), grid[second].dropna()
-            return stats.welch_interval(*samples, level, bounds=bounds)
-        interval_of = interval_over_datasets if shared_only else stats.open_task_interval
-        return interval_of(paired(grid, first, second), level, bounds=bounds)
+    def interval_of(*names: str) -> Interval:
+        bounds = place.bounds_of(*names)
+        if len(names) == 2 and not are_paired(*names):
+            first, second = (unit_values(grid, name) for name in names)
+            return stats.welch_interval(first, second, level, bounds=bounds)
+        interval = mean_interval if len(names) == 1 else difference_interval
+        return interval(unit_values(grid, *names), level, bounds=bounds)
 
-    sample = sample_of(place, intervals, difference, unit, "paired t-test")
+    sample = sample_of(place, grid, interval_of, unit, "paired t-test")
     for pair in sample.pairs.itertuples():
         if not are_paired(pair.a, pair.b):
             sample.pairs.loc[pair.Index, "test"] = "Welch's t-test"
     add_variance_units(sample, grid)
     add_better_units(sample.pairs, grid, place.options)
-    if len(sample.pairs):
-        add_effects_of_independent(sample.pairs, grid)
+    add_effects_of_independent(sample.pairs, grid)
     return sample
 
 
-def shared_units(grid: pd.DataFrame, first: str, second: str) -> np.ndarray:
-    """Which units of a grid both of two methods have."""
-    return (grid[first].notna() & grid[second].notna()).to_numpy()
+def shared_units(grid: pd.DataFrame, *names: str) -> np.ndarray:
+    """Which units of a grid all of these methods have."""
+    has_units = [grid[name].notna().to_numpy() for name in names]
+    return np.logical_and.reduce(has_units)
 
 
-def paired(grid: pd.DataFrame, first: str, second: str) -> np.ndarray:
-    """The differences of two methods on the units that both have, without errors of rounding."""
-    is_shared = shared_units(grid, first, second)
-    values = [grid[name].to_numpy()[is_shared] for name in (first, second)]
-    return stats.paired_differences(*values)
+def unit_values(grid: pd.DataFrame, *names: str) -> np.ndarray:
+    """The values of a method, or the differences of two on the units that both have, without errors
+    of rounding.
+    """
+    is_shared = shared_units(grid, *names)
+    first, *second = (grid[name].to_numpy()[is_shared] for name in names)
+    return stats.paired_differences(first, *second) if second else first
 
 
 def add_variance_units(sample: Sample, grid: pd.DataFrame) -> None:
@@ -325,7 +319,7 @@ def add_variance_units(sample: Sample, grid: pd.DataFrame) -> None:
     the two shares of units: a failure that is too rare to be among few units is among many.
     """
     sizes = grid.count()
-    counts = pd.Series({name: variance_units(grid[name].dropna().to_numpy()) for name in grid})
+    counts = pd.Series({name: variance_units(unit_values(grid, name)) for name in grid})
     sample.methods["variance_units"] = sample.methods["method"].map(counts)
     sample.methods["variance_of"] = sample.methods["method"].map(sizes)
     carrying, behind = [], []
@@ -335,7 +329,7 @@ def add_variance_units(sample: Sample, grid: pd.DataFrame) -> None:
             size = sizes[names].min()
             carrying.append((counts / sizes)[names].min() * size)
         else:
-            differences = paired(grid, *names)
+            differences = unit_values(grid, *names)
             size = len(differences)
             carrying.append(variance_units(differences))
         behind.append(size)
@@ -347,7 +341,7 @@ def add_better_units(pairs: pd.DataFrame, grid: pd.DataFrame, options: Options) 
     """Add on how many units the first of a pair is better, and on how many the second."""
     for pair in pairs.itertuples():
         if not pair.test.startswith("Welch"):
-            gains = options.sign * paired(grid, pair.a, pair.b)
+            gains = options.sign * unit_values(grid, pair.a, pair.b)
             counts = int((gains > 0).sum()), int((gains < 0).sum())
             pairs.loc[pair.Index, ["units_better", "units_worse"]] = counts
 
@@ -360,10 +354,3 @@ def add_effects_of_independent(pairs: pd.DataFrame, grid: pd.DataFrame) -> None:
     varies = independent & (deviation > 0)
     pairs.loc[varies, "effect_size"] = (pairs["difference"] / deviation)[varies]
     pairs.loc[varies, "effect"] = COHEN_D
-
-
-def mean_interval(values: pd.Series, place: Place) -> Interval:
-    """The interval of a mean, by how tasks were drawn."""
-    is_closed = place.options.sampling == "closed"
-    interval_of = stats.closed_task_interval if is_closed else stats.open_task_interval
-    return interval_of(values, place.options.level, bounds=place.bounds)

@@ -25,9 +25,7 @@ def lines(results: Conclusions) -> list[str]:
     sentences = words.answers(results)
     answer = sentences[: words.MOST_LINES]
     answer[1:1] = results.reading[:1]
-    if len(sentences) > words.MOST_LINES:
-        more = counted(len(sentences) - words.MOST_LINES, "more verdict")
-        answer.append(f"… and {more}, on the page.")
+    answer += left_out(len(sentences), "verdict", words.MOST_LINES)
     answer += results.applies
     answer += words.readings_with_options(results)
     answer += results.cautions[:MOST_CAUTIONS]
@@ -78,10 +76,10 @@ def difference_plot(results: Conclusions) -> list[str]:
     return plot + left_out(len(pairs), "difference")
 
 
-def left_out(count: int, kind: str) -> list[str]:
-    """A line on rows that are not shown, where there are any."""
-    more = counted(count - MOST_ROWS, f"more {kind}")
-    return [f"… and {more}, on the page."] if count > MOST_ROWS else []
+def left_out(count: int, kind: str, most: int = MOST_ROWS) -> list[str]:
+    """A line on what is not shown beyond so many, where there is any."""
+    more = counted(count - most, f"more {kind}")
+    return [f"… and {more}, on the page."] if count > most else []
 
 
 def plot_lines(

@@ -3,16 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Any
 
 from ..catalogue import REPORT_WORDS
-from ..errors import InputError, choice, flag, number, quoted, whole
+from ..errors import InputError, choice, flag, instance, number, quoted, whole
 from ..stats import DEFAULT_CONFIDENCE_LEVEL
 
+NAMES = ("reference", "method", "value", "group", "low", "high", "of")
 UNITS = ("task", "item", "class", "seed", "run", "draw", "fold", "dataset", "support")
-TEXTS = {"reference": "the name of a method"}
-COLUMN = "the name of a column"
+
+
+def names_of(option: str, names: object) -> tuple[str, ...]:
+    """A list of names, checked."""
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{option} must be a list of names, got {quoted(names)}")
+    return tuple(names)
+
+
+CHECKS: dict[str, Callable[[str, Any], object]] = {
+    **{name: partial(choice, allowed=(*words, "unknown")) for name, words in REPORT_WORDS.items()},
+    **dict.fromkeys(("common", "lower_is_better", "higher_is_better"), flag),
+    "level": partial(number, over=0, under=1),
+    **dict.fromkeys(("margin", "out_of"), partial(number, over=0)),
+    **dict.fromkeys(("pool", "shots"), partial(whole, minimum=1)),
+    **dict.fromkeys(NAMES, partial(instance, kind=str)),
+    **dict.fromkeys(("unit", "columns"), partial(instance, kind=Mapping)),
+    "rows": partial(choice, allowed=UNITS),
+}
 
 
 @dataclass(frozen=True)
@@ -102,48 +122,24 @@ class Options:
     shots: int | None = None
 
     def __post_init__(self) -> None:
-        for name, words in REPORT_WORDS.items():
-            choice(name, getattr(self, name), (*words, "unknown"))
-        flag("common", self.common)
-        flag("lower_is_better", self.lower_is_better)
-        flag("higher_is_better", self.higher_is_better)
-        number("level", self.level, over=0, under=1)
-        for name in ("margin", "out_of"):
-            if getattr(self, name) is not None:
-                number(name, getattr(self, name), over=0)
-        for name in ("pool", "shots"):
-            if getattr(self, name) is not None:
-                whole(name, getattr(self, name), 1)
-        for name in ("reference", "method", "value", "group", "low", "high", "of"):
-            text = getattr(self, name)
-            if text is not None and not isinstance(text, str):
-                raise InputError(f"{name} must be {TEXTS.get(name, COLUMN)}, got {quoted(text)}")
-        self._check_names()
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name in CHECKS and value is not option.default:
+                CHECKS[option.name](option.name, value)
         if self.lower_is_better and self.higher_is_better:
             raise InputError("lower_is_better and higher_is_better must not both be True")
-
-    def _check_names(self) -> None:
         for name in ("methods", "by", "where", "ignore"):
             names = getattr(self, name)
             names = (names,) if isinstance(names, str) else names
-            is_list = isinstance(names, (list, tuple))
-            if not is_list or not all(isinstance(part, str) for part in names):
-                raise InputError(f"{name} must be a list of names, got {quoted(names)}")
-            object.__setattr__(self, name, tuple(names))
-        for name in ("unit", "columns"):
-            if not isinstance(getattr(self, name), Mapping):
-                raise InputError(f"{name} must be a dict, got {quoted(getattr(self, name))}")
+            object.__setattr__(self, name, names_of(name, names))
         for word in self.unit.values():
             choice("unit", word, UNITS)
-        if self.rows is not None:
-            choice("rows", self.rows, UNITS)
+        columns = {word: names_of("columns", names) for word, names in self.columns.items()}
+        object.__setattr__(self, "columns", columns)
+        for word in columns:
+            choice("columns", word, (*UNITS, "shots"))
         if self.n is not None and not isinstance(self.n, str):
             whole("n", self.n, 1)
-        for word, names in self.columns.items():
-            choice("columns", word, (*UNITS, "shots"))
-            is_list = isinstance(names, (list, tuple))
-            if not is_list or not all(isinstance(name, str) for name in names):
-                raise InputError(f"columns must be lists of names, got {quoted(names)}")
         if self.pm is not None:
             kind = self.pm.partition("=")[0] if isinstance(self.pm, str) else self.pm
             choice("pm", kind, ("ci", "se", "sd"))

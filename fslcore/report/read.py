@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,9 +29,6 @@ from .tables import Reading, typed
 from .text import read_text
 from .vocabulary import is_accuracy, plain_name
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log", ".out", ".md", ".tex", "")
 PREDICTIONS = {"predictions", "preds", "ypred", "groundtruths", "groundtruth", "ytrue"}
 NUMBERED_PARTS = ("seed", "run", "fold", "task", "split")  # of a path, before their number
@@ -39,7 +36,7 @@ PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".tgz")
 PICKLES = (".pkl", ".pickle", ".pt", ".pth")
 BYTES_OF_XML = 10  # of memory per byte of a spreadsheet's XML: its cells as objects of Python
 BYTES_OF_CELL = 8  # of a table in memory, at least
-ROWS, ROWS_OF_DELTAS = 2**16, 16  # of a Parquet file whose texts are measured together
+ROWS_OF_TEXTS = 64  # of a Parquet file, whose texts are measured together
 
 
 def refuse(problems: Sequence[str]) -> None:
@@ -103,7 +100,8 @@ def expanded(paths: Sequence[Path]) -> list[FilePath]:
 
 def without_files(path: Path) -> str:
     """The refusal of a folder without files, with a pattern for those of its folders."""
-    files = below(path)
+    below = [path / name for name in glob.glob("**", root_dir=path, recursive=True)]  # none hidden
+    files = [str(file) for file in sorted(below) if file.is_file()]
     if not files:
         return f"{path} has no files"
     pattern = path_pattern(files) or f"{path}/{{method}}/results.json"
@@ -112,16 +110,6 @@ def without_files(path: Path) -> str:
         f"{path} has folders and no files; name those to read by a pattern, such as '{pattern}'"
         f"{to_name if '{}' in pattern else ''}"
     )
-
-
-def below(folder: Path) -> list[str]:
-    """The files below a folder, without hidden ones and those of hidden folders."""
-    files = [file for file in sorted(folder.rglob("*")) if file.is_file()]
-    return [
-        str(file)
-        for file in files
-        if not any(part.startswith(".") for part in file.relative_to(folder).parts)
-    ]
 
 
 def matching(pattern: str) -> list[FilePath]:
@@ -274,10 +262,10 @@ def read_json(path: Path, options: Options) -> tuple[pd.DataFrame, list[str], bo
     run; or what the JMESPath expression ``value`` finds. And whether it is a tool's own format.
     """
     content = parsed_json(path.read_text("utf-8-sig"))
+    if is_flat(content):
+        content = {"numbers": content}
     if isinstance(content, list):
-        if any(isinstance(entry, (dict, list)) for entry in content):
-            return frame_of_records(content, path)
-        return *typed(pd.DataFrame({"numbers": content}), path.name), False
+        return frame_of_records(content, path)
     if not isinstance(content, dict) or not content:
         raise InputError(
             f"{path.name} must be a list of records, or an object, got {quoted(content)}"
@@ -285,27 +273,28 @@ def read_json(path: Path, options: Options) -> tuple[pd.DataFrame, list[str], bo
     frame = logs.mteb_frame(content, path)
     if frame is not None:
         return frame, [], True
-    kinds = {type(value) for value in content.values()}
-    if kinds == {list} and not any(
-        isinstance(x, (dict, list)) for v in content.values() for x in v
-    ):
+    if all(map(is_flat, content.values())):
         columns = {name: pd.Series(values) for name, values in content.items()}
         return *typed(pd.DataFrame(columns), path.name), False
-    if (
-        kinds == {dict}
-        and len(content) > 1
-        and len({tuple(value) for value in content.values()}) == 1
-    ):
+    are_objects = len(content) > 1 and all(isinstance(value, dict) for value in content.values())
+    if are_objects and len({tuple(value) for value in content.values()}) == 1:
         return *frame_of_dicts(content, path), False
     return *frame_of_run(content, path, options), False
 
 
+def is_flat(content: object) -> bool:
+    """Whether a value of JSON is a list without lists and objects inside."""
+    if not isinstance(content, list):
+        return False
+    return not any(isinstance(entry, (dict, list)) for entry in content)
+
+
 def frame_of_run(content: dict[str, Any], path: Path, options: Options) -> Reading:
     """One row of a run's results, whose keys are joined by points: test.acc."""
-    frame = pd.json_normalize(content)
-    is_nested = frame.map(lambda cell: isinstance(cell, (list, dict))).any()
     value = options.value
-    if value is not None and value not in frame.columns[~is_nested]:
+    frame = pd.json_normalize(content)
+    nested = nested_columns(frame)
+    if value not in (None, *frame.columns.drop(nested)):
         import jmespath
 
         try:
@@ -320,13 +309,12 @@ def frame_of_run(content: dict[str, Any], path: Path, options: Options) -> Readi
                 f"{shown(found)}"
             )
         return typed(pd.DataFrame({value: numbers}), path.name)
-    if is_nested.all():
+    if len(nested) == frame.shape[1]:
         raise InputError(
             f"{path.name} has the keys {', '.join(map(str, content))}; say where the numbers are, by "
             "JMESPath (value='results[].accuracy')"
         )
-    frame, notes = typed(frame.loc[:, ~is_nested], path.name)
-    return frame, notes + notes_on_nested([*map(str, is_nested.index[is_nested])], path)
+    return without_nested(frame, nested, path)
 
 
 def parsed_json(text: str) -> object:
@@ -369,22 +357,29 @@ def frame_of_records(records: list[Any], path: Path) -> tuple[pd.DataFrame, list
     if records and logs.are_samples(records):
         return *logs.samples_frame(records, path), True
     frame = pd.json_normalize(records)
+    return *without_nested(frame, nested_columns(frame), path), False
+
+
+def nested_columns(frame: pd.DataFrame) -> list[str]:
+    """The columns in which a cell is a list or an object."""
     is_nested = frame.map(lambda cell: isinstance(cell, (list, dict))).any()
-    frame, notes = typed(frame.loc[:, ~is_nested], path.name)
-    notes += notes_on_nested([*map(str, is_nested.index[is_nested])], path)
-    return frame, notes, False
+    return [*frame.columns[is_nested]]
 
 
-def notes_on_nested(names: Sequence[str], path: Path) -> list[str]:
-    """A note on columns of lists or objects, which are left out; one of accuracies is refused."""
-    accuracies = [name for name in names if is_accuracy(name)]
+def without_nested(frame: pd.DataFrame, nested: Sequence[str], path: Path) -> Reading:
+    """The columns of simple values, and a note on those of lists or objects; accuracies among these
+    are refused.
+    """
+    accuracies = [name for name in nested if is_accuracy(name)]
     if accuracies:
         raise InputError(
             f"{accuracies[0]} in {path.name} must be a number per row, got lists or objects"
         )
-    if not names:
-        return []
-    return [f"{path.name}: not read, as they hold lists or objects: {', '.join(names)}."]
+    frame, notes = typed(frame.drop(columns=nested, errors="ignore"), path.name)
+    if nested:
+        names = ", ".join(map(str, nested))
+        notes.append(f"{path.name}: not read, as they hold lists or objects: {names}.")
+    return frame, notes
 
 
 def read_spreadsheet(path: Path) -> Reading:
@@ -406,18 +401,13 @@ def read_spreadsheet(path: Path) -> Reading:
     if not has_value.any():
         raise InputError(f"{path.name}: its first sheet has no rows")
     # Among numbers alone, an empty row is a task without a value.
-    numbers_only = frame.dtypes.map(is_number_type).all()
+    numbers_only = frame.dtypes.map(lambda dtype: dtype.kind in "iuf").all()
     last = has_value[has_value].index[-1]
     frame = frame.loc[:last] if numbers_only else frame[has_value]
     frame, notes = typed(frame, path.name)
     if others:
         notes.append(f"{path.name}: the first of {len(others) + 1} sheets, {first}, is read.")
     return frame, notes
-
-
-def is_number_type(dtype: np.dtype) -> bool:
-    """Whether a column of this type holds numbers."""
-    return dtype.kind in "iuf"
 
 
 def read_parquet(path: Path) -> Reading:
@@ -435,50 +425,22 @@ def read_parquet(path: Path) -> Reading:
     check_expanded("results", path, unpacked)
     nested = [field.name for field in fields if types.is_nested(field.type)]
     simple = [field for field in fields if not types.is_nested(field.type)]
-    check_texts(path, [field.name for field in simple if holds_text(field.type)])
+    check_texts(path, [field.name for field in simple if not types.is_primitive(field.type)])
     frame = pd.read_parquet(path, columns=[field.name for field in simple])
     frame = frame.reset_index(drop=frame.index.names == [None])
-    frame, notes = typed(frame, path.name)
-    notes += notes_on_nested(nested, path)
-    return frame, notes
-
-
-def holds_text(kind: pa.DataType) -> bool:
-    """Whether values of a type of Arrow are texts or bytes."""
-    from pyarrow import types
-
-    kind = kind.value_type if types.is_dictionary(kind) else kind
-    return any(
-        is_kind(kind)
-        for is_kind in (
-            types.is_string,
-            types.is_large_string,
-            types.is_binary,
-            types.is_large_binary,
-        )
-    )
+    return without_nested(frame, nested, path)
 
 
 def check_texts(path: Path, columns: Sequence[str]) -> None:
     """`check_expanded` for texts, of which a file holds each once, however often it comes."""
-    from pyarrow import compute
     from pyarrow.parquet import ParquetFile
 
-    if not columns:
-        return
-    with ParquetFile(path) as file:
-        groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-    # Texts that are stored as differences from the one before expand while they are read.
-    is_delta = any("DELTA_BYTE_ARRAY" in str(group.to_dict()) for group in groups)
-    size_of_batch = ROWS_OF_DELTAS if is_delta else ROWS
     size = 0
-    with ParquetFile(path, read_dictionary=None if is_delta else columns) as file:
-        for batch in file.iter_batches(size_of_batch, columns=columns):
+    with ParquetFile(path) as file:
+        # A few rows at once: texts that are stored as differences expand while they are read.
+        for batch in file.iter_batches(ROWS_OF_TEXTS, columns=columns):
             for column in batch.columns:
-                is_dictionary = hasattr(column, "dictionary")
-                lengths = compute.binary_length(column.dictionary if is_dictionary else column)
-                lengths = lengths.take(column.indices) if is_dictionary else lengths
-                size += compute.sum(lengths).as_py() or 0
+                size += sum(len(str(value)) for value in column.to_pylist())
             check_expanded("results", path, size)
 
 

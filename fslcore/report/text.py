@@ -6,8 +6,7 @@ import csv
 import html
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -21,71 +20,39 @@ from .tables import Reading, is_value, typed
 SEPARATORS = {"tab": "\t", "semicolon": ";", "comma": ",", "bar": "|", "blanks": " "}
 
 
-@dataclass(frozen=True)
-class Lines:
-    """The lines of a text that are rows.
-
-    Attributes
-    ----------
-    rows : list of str
-        Without empty lines, comments and rules. Where all lines begin with #, they are rows.
-    places : list of int
-        The place of each row. An empty line between rows has one too.
-    comments : int
-        How many lines are comments.
-    inside : list of str
-        The comments between the rows.
-    """
-
-    rows: list[str]
-    places: list[int]
-    comments: int
-    inside: list[str]
-
-    @property
-    def in_place(self) -> list[str]:
-        """The rows at their places, with empty lines between them."""
-        lines = [""] * (self.places[-1] + 1)
-        for place, row in zip(self.places, self.rows, strict=True):
-            lines[place] = row
-        return lines
-
-
 def read_text(path: Path, options: Options) -> Reading:
     """A table of text: a line of names, or none, and rows of as many cells."""
     text, notes = decoded(path.read_bytes(), path.name)
     if path.suffix.lower() == ".tex":
         text = tabular_lines(text, path.name)
     text = with_whole_cells(text)
-    lines = lines_of(text, path.name, is_rule)
-    kind = separator_of(lines.rows) if options.separator == "unknown" else options.separator
-    if kind is None:
-        raise InputError(unlike_a_table(path, lines.rows))
-    rows = split_rows(lines.rows, kind)
-    if kind == "one" or all(len(row) == 1 for row in rows):
+    lines, count, between = lines_of(text, path.name, is_rule)
+    kind = options.separator
+    if kind == "unknown":
+        kind = separator_of([*lines.values()], path.name)
+    rows = split_rows(lines.values(), kind)
+    if all(len(row) == 1 for row in rows):
         kind = "one"
-        lines = lines_of(text, path.name, is_rule_of_values)
+        lines, count, between = lines_of(text, path.name, is_rule_of_values)
         rows = values_in_place(lines, path.name, notes)
-        places = [*range(len(rows))]
     else:
-        check_widths(rows, lines.rows, path.name)
-        places = lines.places
-    if lines.comments:
-        notes.append(f"Lines that begin with # are left out of {path.name}: {lines.comments}.")
+        check_widths(rows, [*lines.values()], path.name)
+    places = [*range(len(rows))] if kind == "one" else [*lines]
+    if count:
+        notes.append(f"Lines that begin with # are left out of {path.name}: {count}.")
     headless = all(map(is_value, rows[0]))
     is_open = options.separator == options.decimal == "unknown"
     if headless and is_open and kind == "comma" and len(rows[0]) == 2:
         raise InputError(
-            f"{path.name}: {lines.rows[0]} may be two numbers, or one with a decimal comma; say "
+            f"{path.name}: {lines[0]} may be two numbers, or one with a decimal comma; say "
             "separator='comma', or separator='semicolon' and decimal=','"
         )
     if kind not in ("comma", "one"):
         notes.append(f"{path.name}: {kind.removesuffix('s')}s separate the cells.")
     if headless:
         notes.append(f"{path.name} has no line of names.")
-        names = ["numbers"]
-        if len(rows[0]) > 1:
-            names = [f"column {number}" for number in range(1, len(rows[0]) + 1)]
+        numbers = range(1, len(rows[0]) + 1)
+        names = ["numbers"] if kind == "one" else [f"column {number}" for number in numbers]
     else:
         names = checked_names(rows.pop(0), path.name)
         places = [place - 1 for place in places[1:]]
@@ -94,7 +61,7 @@ def read_text(path: Path, options: Options) -> Reading:
                 f"{path.name} has its line of names twice; keep the lines of one table in a file of "
                 "their own"
             )
-    check_comments(lines.inside, path.name)
+    check_comments(between, path.name)
     cells = pd.DataFrame(rows, index=places, columns=names, dtype=object)
     frame, more_notes = typed(cells, path.name, options.decimal)
     return frame, [*notes, *more_notes]
@@ -142,32 +109,38 @@ def tabular_lines(text: str, file: str) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in cells)
 
 
-def lines_of(text: str, file: str, is_rule: Callable[[str, Sequence[str]], bool]) -> Lines:
-    """The lines of a text, by a function that says which are rules, given the rows before them."""
+def lines_of(
+    text: str, file: str, is_rule: Callable[[str, Mapping[int, str]], bool]
+) -> tuple[dict[int, str], int, list[str]]:
+    """The lines that are rows by their places, how many are comments, and the comments between rows.
+
+    An empty line between rows has a place too. Where all lines begin with #, they are rows.
+
+    Parameters
+    ----------
+    is_rule : function
+        Whether a line separates rows, from the line and the rows before it.
+    """
     lines = text.splitlines()
     if len(lines) > 2 and not any(map(str.strip, lines[1::2])) and all(map(str.strip, lines[::2])):
         lines = lines[::2]  # each line ends twice, as Python's csv writes without newline=""
     has_other = any(line.strip() and not is_comment(line) for line in lines)
-    rows: list[str] = []
-    places: list[int] = []
+    rows: dict[int, str] = {}
     comments: list[str] = []
-    inside: list[str] = []
-    place = seen = 0
+    place = before = until = 0
     for line in lines:
         if not line.strip():
             place += bool(rows)
         elif has_other and is_comment(line):
             comments.append(line)
         elif not is_rule(line, rows):
-            if rows:
-                inside += comments[seen:]
-            seen = len(comments)
-            rows.append(line)
-            places.append(place)
+            before = before if rows else len(comments)
+            until = len(comments)
+            rows[place] = line
             place += 1
     if not rows:
         raise InputError(f"{file} has no rows")
-    return Lines(rows, places, len(comments), inside)
+    return rows, len(comments), comments[before:until]
 
 
 def is_comment(line: str) -> bool:
@@ -175,23 +148,23 @@ def is_comment(line: str) -> bool:
     return line.lstrip().startswith(("#", "//"))
 
 
-def is_rule(line: str, rows: Sequence[str]) -> bool:
+def is_rule(line: str, rows: Mapping[int, str]) -> bool:
     """Whether a line of several cells separates rows; dashes for missing values do not."""
     if "-" not in line or not re.fullmatch(r"[\s|:+-]+", line):
         return False
     return "---" in line or "+" in line or (len(rows) == 1 and "|" in line)
 
 
-def is_rule_of_values(line: str, rows: Sequence[str]) -> bool:
+def is_rule_of_values(line: str, rows: Mapping[int, str]) -> bool:
     """Whether a line of one cell separates the name from its values."""
     below_name = len(rows) == 1 and not is_value(rows[0])
     return below_name and re.fullmatch(r"\s*-{3,}\s*", line) is not None
 
 
-def values_in_place(lines: Lines, file: str, notes: list[str]) -> list[list[str]]:
+def values_in_place(lines: Mapping[int, str], file: str, notes: list[str]) -> list[list[str]]:
     """The rows of a file with one value per line, where an empty line is a missing value."""
-    in_place = lines.in_place
-    empty = len(in_place) - len(lines.rows)
+    in_place = [lines.get(place, "") for place in range(max(lines) + 1)]
+    empty = len(in_place) - len(lines)
     if empty:
         notes.append(f"{file}: {empty} empty lines are read as tasks without a value.")
     return split_rows(in_place, "one")
@@ -225,9 +198,14 @@ def decoded(raw: bytes, name: str) -> tuple[str, list[str]]:
         return raw.decode("cp1252", errors="replace"), [f"{name} is read as Windows-1252."]
 
 
-def separator_of(lines: Sequence[str]) -> str | None:
+def separator_of(lines: Sequence[str], file: str) -> str:
     """The kind of separator that splits the lines into equally many cells; 'one' for one cell a
     line.
+
+    Raises
+    ------
+    InputError
+        There is none, as in free text.
     """
     sample = [*lines[:50], *lines[-5:]]
     counts_of_kind = {kind: Counter(map(len, split_rows(sample, kind))) for kind in SEPARATORS}
@@ -242,10 +220,10 @@ def separator_of(lines: Sequence[str]) -> str | None:
         usual, times = counts_of_kind[kind].most_common(1)[0]
         if usual > 1 and times > len(sample) / 2:
             return kind
-    return None
+    raise InputError(unlike_a_table(file, lines))
 
 
-def split_rows(lines: Sequence[str], kind: str) -> list[list[str]]:
+def split_rows(lines: Iterable[str], kind: str) -> list[list[str]]:
     """The cells of each line."""
     if kind == "one":
         return [[line.strip().strip('"')] for line in lines]
@@ -253,9 +231,9 @@ def split_rows(lines: Sequence[str], kind: str) -> list[list[str]]:
         return [re.sub(rf"\s*({PLUS_MINUS})\s*", r"\1", line).split() for line in lines]
     if kind == "bar":
         lines = [line.strip().strip("|") for line in lines]
-    limit = csv.field_size_limit(
-        max(map(len, lines), default=0) + 1
-    )  # of a cell: 131,072 characters
+    lines = [*lines]
+    longest = max(map(len, lines), default=0)
+    limit = csv.field_size_limit(longest + 1)  # of a cell: 131,072 characters
     try:
         return list(csv.reader(lines, delimiter=SEPARATORS[kind], skipinitialspace=True))
     finally:
@@ -294,19 +272,19 @@ def checked_names(names: list[str], file: str) -> list[str]:
     return [name or f"column {number}" for number, name in enumerate(names, 1)]
 
 
-def unlike_a_table(path: Path, lines: Sequence[str]) -> str:
+def unlike_a_table(file: str, lines: Sequence[str]) -> str:
     """The refusal of free text."""
     if any("<table" in line.lower() for line in lines):
-        return f"{path.name} has tables of HTML: write one of them as a CSV"
+        return f"{file} has tables of HTML: write one of them as a CSV"
     if sum(line.lstrip().startswith("|") for line in lines) > 1:
         return (
-            f"{path.name} has other lines than those of one table: keep the lines of one table, "
+            f"{file} has other lines than those of one table: keep the lines of one table, "
             "which begin with |, in a file of their own"
         )
     more = ""
     if any(re.search(rf"\d\s*%?\s*(?:{PLUS_MINUS})", line) for line in lines):
         more = "; printed means with their ± are compared by fslcore compare"
     return (
-        f"{path.name} is no table: its lines do not have equally many cells. Write the results as a "
+        f"{file} is no table: its lines do not have equally many cells. Write the results as a "
         f"line of names and a row per task, seed or data set, without the other lines of a log{more}"
     )

@@ -6,7 +6,7 @@ A column that varies and has no role is an error, whose message shows what the c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 
 from ..errors import InputError, check_together, quoted, shown, suggestion
 from .model import SETTINGS, UNIT_KEYS, Table
-from .options import Options
+from .options import UNITS, Options
 from .tables import is_value
 from .vocabulary import (
     ANSWERS,
@@ -54,6 +54,8 @@ KINDS_OF_SPREAD = {
     "se": "standard error",
     "sd": "standard deviation",
 }
+REPETITIONS = ("run", "draw", "seed", "fold")  # one of them alone says nothing
+SHOWN = 4  # names of methods
 MOST_NAMES = 30  # of columns in one message
 FEW = 60  # values of a column that may be a setting or a method
 
@@ -104,6 +106,11 @@ class Roles:
         """The keys in the names of columns of values."""
         return {key for names in self.wide.values() for key in names}
 
+    def left_out(self) -> list[str]:
+        """The columns whose names a report lists, as their values may matter to a reader."""
+        silent = ("constant", "an index", "±")
+        return [column for column, why in self.ignored.items() if why not in silent]
+
     def column_of(self, key: str) -> str | None:
         """The column that holds this key of a row, if one does."""
         return next((column for column, known in self.keys.items() if known == key), None)
@@ -150,7 +157,7 @@ def one_frame(tables: Sequence[Table]) -> pd.DataFrame:
                     f"{table.name}: {name} is {text} in its path and {frame[name].iloc[0]} in its "
                     "rows; name one of them otherwise"
                 )
-            frame[name] = number_or_text(text)
+            frame[name] = int(text) if re.fullmatch(r"\d{1,18}", text) else text
         names_method = table.from_tool and "method" in frame
         if len(tables) > 1 and not table.parts and not names_method:
             frame[FILE if FILE not in table.frame else "name of file"] = table.stem
@@ -165,11 +172,6 @@ def with_tool_methods(frame: pd.DataFrame) -> pd.DataFrame:
         return frame.copy()
     names = frame["backbone"].astype(str) + " " + frame["learner"].astype(str)
     return frame.drop(columns=parts).assign(method=names)
-
-
-def number_or_text(text: str) -> int | str:
-    """A whole number, or the text."""
-    return int(text) if re.fullmatch(r"\d{1,18}", text) else text
 
 
 def chosen_rows(frame: pd.DataFrame, where: Sequence[str]) -> pd.DataFrame:
@@ -205,7 +207,7 @@ def texts_of(values: pd.Series) -> pd.Series:
 def check_column(option: str, name: str, frame: pd.DataFrame) -> None:
     """Raise `InputError` if a column does not exist."""
     if name not in frame:
-        columns = [str(column) for column in frame if column != PLACE]
+        columns = [column for column in frame if column != PLACE]
         raise InputError(
             f"{option} = {name}; the columns {', '.join(columns[:20])} are "
             f"there{suggestion(name, columns)}"
@@ -244,70 +246,100 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
     add_spread(frame, options, roles)
     check_sample(frame, roles, name)
     check_beside_values(roles)
-    unnamed = unnamed_columns(frame, roles)
+    has_values = bool(roles.value or roles.wide)
+    unnamed = unnamed_columns(frame, roles, constants=not has_values)
     missing = []
-    if not roles.value and not roles.wide:
+    problems = []
+    if not has_values:
         missing.append("value")
-        unnamed += constant_numbers(frame, roles)
-    if roles.spread and roles.spread[0] == "unknown":
-        missing.append("pm")
-    if unnamed or missing:
+        if not any(is_numeric(frame[column]) for column in unnamed):
+            problems.append("no column is named as values")
+    if unnamed:
         more = f" and {len(unnamed) - MOST_NAMES:,} more" if len(unnamed) > MOST_NAMES else ""
         names = ", ".join(map(shown, unnamed[:MOST_NAMES]))
-        problem = f"{names}{more} {'has' if len(unnamed) == 1 else 'have'} no role"
-        has_numbers = any(is_numeric(frame[column]) for column in unnamed)
-        message = f"{name}: {problem}"
-        if "value" in missing and not has_numbers:
-            message = f"{name}: no column is named as values{f'; {problem}' if unnamed else ''}"
-        if missing == ["pm"] and not unnamed:
-            message = f"{name}: what ± is has to be said: pm='ci', pm='se', or pm='sd' and n=N"
-        raise Unassigned(message, unnamed, missing, roles)
+        problems.append(f"{names}{more} {'has' if len(unnamed) == 1 else 'have'} no role")
+    if roles.spread and roles.spread[0] == "unknown":
+        missing.append("pm")
+        if not problems:
+            problems.append("what ± is has to be said: pm='ci', pm='se', or pm='sd' and n=N")
+    if problems:
+        raise Unassigned(f"{name}: {'; '.join(problems)}", unnamed, missing, roles)
     return roles
 
 
 def declared(frame: pd.DataFrame, options: Options) -> Roles:
-    """The roles that options name."""
-    roles = Roles()
-    given: dict[str, str] = {}
+    """The roles that options name.
 
-    def use(option: str, column: str) -> str:
-        check_column(option, column, frame)
-        if column in given:
-            raise InputError(
-                f"{option} = {column}; {given[column]} names it too: a column has one role"
-            )
-        given[column] = option
-        return column
-
-    if options.method is not None:
-        roles.method = use("method", options.method)
-    if options.value is not None and (options.value in frame or not wide_options(options)):
-        roles.value = use("value", options.value)
-    declare_columns(frame, options, roles, use)
-    for column, word in options.unit.items():
-        roles.keys[use("unit", column)] = word
-    roles.blocks = [use("by", name) for name in options.by]
-    if options.group is not None:
-        roles.keys[use("group", options.group)] = "group"
-    for role in ("low", "high", "of"):
-        if getattr(options, role) is not None:
-            setattr(roles, role, use(role, getattr(options, role)))
-    check_together(low=roles.low, high=roles.high)
-    if options.n is not None:
-        text = str(options.n)
-        is_number = re.fullmatch(r"[1-9]\d*", text) and text not in frame
-        roles.count = int(text) if is_number else use("n", text)
-    kind, _, column = (options.pm or "").partition("=")
-    if column:
-        roles.spread = (kind, use("pm", column))
-    for name in options.ignore:
-        if name == BRACKETS.strip():
-            columns = [column for column in frame if str(column).endswith(BRACKETS)]
-            roles.ignored |= dict.fromkeys(columns, "ignored")
-        else:
-            roles.ignored[use("ignore", name)] = "ignored"
+    Raises
+    ------
+    InputError
+        A column that does not exist, or that two options name.
+    """
+    has_methods = any(ROLE_OF.get(plain_name(column)) == "method" for column in frame)
+    has_methods = has_methods or options.method is not None
+    # Where a column names methods, those that are no columns are values of it.
+    methods = [] if has_methods and not {*options.methods} <= {*frame} else options.methods
+    wide: dict[str, dict[str, object]] = {name: {"method": name} for name in methods}
+    for word, names in options.columns.items():
+        wide |= {name: {word: name} for name in names}
+    # Of several columns of values, the option names what they measure.
+    has_value = options.value in frame or not (options.methods or options.columns)
+    value = options.value if has_value else None
+    kind, _, spread = (options.pm or "").partition("=")
+    count = options.n
+    if count is not None and str(count) not in frame and re.fullmatch(r"[1-9]\d*", str(count)):
+        count = int(count)
+    in_brackets = [column for column in frame if column.endswith(BRACKETS)]
+    ignored = [name for name in options.ignore if name != BRACKETS.strip()]
+    singles = {name: [getattr(options, name)] for name in ("method", "group", "low", "high", "of")}
+    columns_of_option: dict[str, Iterable[str | None]] = {
+        **singles,
+        "value": [value],
+        "methods": methods,
+        "columns": [name for names in options.columns.values() for name in names],
+        "unit": options.unit,
+        "by": options.by,
+        "n": [count] if isinstance(count, str) else [],
+        "pm": [spread],
+        "ignore": ignored,
+    }
+    check_declared(frame, columns_of_option)
+    check_together(low=options.low, high=options.high)
+    if value and wide:
+        raise InputError(
+            f"value = {value}; with columns of values it names what they measure, and no column"
+        )
+    ignored += in_brackets if len(ignored) < len(options.ignore) else []
+    roles = Roles(
+        method=options.method,
+        value=value,
+        wide=wide,
+        keys={**options.unit, **({options.group: "group"} if options.group else {})},
+        blocks=[*options.by],
+        spread=(kind, spread) if spread else None,
+        count=count,
+        low=options.low,
+        high=options.high,
+        of=options.of,
+        ignored=dict.fromkeys(ignored, "ignored"),
+    )
     check_keys(roles)
     return roles
+
+
+def check_declared(
+    frame: pd.DataFrame, columns_of_option: Mapping[str, Iterable[str | None]]
+) -> None:
+    """Raise `InputError` for a column that does not exist, or that two options name."""
+    option_of: dict[str, str] = {}
+    for option, columns in columns_of_option.items():
+        for column in filter(None, columns):
+            check_column(option, column, frame)
+            if column in option_of:
+                raise InputError(
+                    f"{option} = {column}; {option_of[column]} names it too: a column has one role"
+                )
+            option_of[column] = option
 
 
 def check_beside_values(roles: Roles) -> None:
@@ -317,7 +349,7 @@ def check_beside_values(roles: Roles) -> None:
         if column is not None and roles.wide:
             raise InputError(
                 f"{option} = {column}; it belongs to one column of values (value='COLUMN'), and "
-                f"{', '.join(map(str, [*roles.wide][:4]))} hold values"
+                f"{', '.join([*roles.wide][:4])} hold values"
             )
 
 
@@ -333,76 +365,33 @@ def check_keys(roles: Roles) -> None:
         columns_of[key] = column
 
 
-def declare_columns(
-    frame: pd.DataFrame, options: Options, roles: Roles, use: Callable[[str, str], str]
-) -> None:
-    """The roles of several columns of values."""
-    names_columns = options.methods and not ({*options.methods} - {*map(str, frame)})
-    if options.methods and (names_columns or not method_column(frame, roles)):
-        roles.wide |= {use("methods", name): {"method": name} for name in options.methods}
-    for word, names in options.columns.items():
-        roles.wide |= {use("columns", name): {word: name} for name in names}
-    if roles.value and roles.wide:
-        raise InputError(
-            f"value = {roles.value}; with columns of values it names what they measure, and no column"
-        )
-
-
-def wide_options(options: Options) -> bool:
-    """Whether options name columns of values."""
-    return bool(options.methods or options.columns)
-
-
-def method_column(frame: pd.DataFrame, roles: Roles) -> bool:
-    """Whether a column names the methods of the rows."""
-    return roles.method is not None or any(
-        ROLE_OF.get(plain_name(column)) == "method" for column in frame
-    )
-
-
 def leave_out_constant(frame: pd.DataFrame, roles: Roles) -> None:
     """Leave out what tells no row from another: constant columns, and an index without a name."""
     for column in frame.columns:
         if roles.has(column):
             continue
         values = frame[column]
-        role = ROLE_OF.get(plain_name(column))
-        keeps_meaning = role in (
-            "method",
-            "value",
-            "task",
-            "item",
-            "class",
-            *SETTINGS,
-            "group",
-            "support",
-        )
-        if not varies(values) and not keeps_meaning and plain_name(column) not in ANSWERS:
+        plain = plain_name(column)
+        has_meaning = ROLE_OF.get(plain) not in (None, *REPETITIONS) or plain in ANSWERS
+        if not varies(values) and not has_meaning:
             roles.ignored[column] = "constant"
-        elif INDEX_NAME.fullmatch(str(column)) and numbers_rows(frame, values):
+        elif INDEX_NAME.fullmatch(column) and numbers_rows(frame, values):
             roles.ignored[column] = "an index"
 
 
-def unnamed_columns(frame: pd.DataFrame, roles: Roles) -> list[str]:
-    """The columns without a role, in their order."""
-    return [column for column in frame.columns if column != PLACE and not roles.has(column)]
+def unnamed_columns(frame: pd.DataFrame, roles: Roles, constants: bool = False) -> list[str]:
+    """The columns without a role, in their order.
 
-
-def constant_numbers(frame: pd.DataFrame, roles: Roles) -> list[str]:
-    """The constant columns that may hold the values of a method: numbers, under no known word."""
-    return [
-        column
-        for column, why in roles.ignored.items()
-        if why == "constant" and column != PLACE
-        if is_numeric(frame[column]) and frame[column].notna().any()
-        if plain_name(column) not in ROLE_OF
-    ]
-
-
-def open_columns_of(frame: pd.DataFrame, roles: Roles) -> list[str]:
-    """The columns that may be measurements, in their order: a column of one number may be one too."""
-    possible = {*unnamed_columns(frame, roles), *constant_numbers(frame, roles)}
-    return [column for column in frame.columns if column in possible]
+    With ``constants`` also those of one number under no known word, which may be measurements.
+    """
+    unnamed = []
+    for column in frame.columns.drop(PLACE):
+        is_number = is_numeric(frame[column]) and frame[column].notna().any()
+        is_constant = constants and roles.ignored.get(column) == "constant"
+        may_be_value = is_constant and is_number and plain_name(column) not in ROLE_OF
+        if may_be_value or not roles.has(column):
+            unnamed.append(column)
+    return unnamed
 
 
 def numbers_rows(frame: pd.DataFrame, values: pd.Series) -> bool:
@@ -417,7 +406,7 @@ def name_by_words(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
     """Give roles by the vocabulary; two columns of one role have none, but a unit beside its block."""
     found: dict[str, list[str]] = {}
     for column in frame.columns:
-        if roles.has(column) or str(column).endswith((PLUS_MINUS, BRACKETS)):
+        if roles.has(column) or column.endswith((PLUS_MINUS, BRACKETS)):
             continue
         role = ROLE_OF.get(plain_name(column))
         is_answer = plain_name(column) in ANSWERS and frame[column].dropna().isin([0, 1]).all()
@@ -465,22 +454,20 @@ def name_headers(frame: pd.DataFrame, roles: Roles) -> None:
     """
     if roles.value or roles.wide:
         return
-    open_columns = [c for c in open_columns_of(frame, roles) if is_numeric(frame[c])]
-    matches = {
-        column: match for column in open_columns if (match := NUMBERED.fullmatch(str(column)))
-    }
-    kinds = {
-        (bool(m["shots"]), (m["word"] or "").lower(), bool(m["method"] or m["of"]))
-        for m in matches.values()
-    }
-    if len(matches) < 2 or len(kinds) != 1 or (roles.method and kinds.pop()[2]):
+    wide: dict[str, dict[str, object]] = {}
+    for column in unnamed_columns(frame, roles, constants=True):
+        match = NUMBERED.fullmatch(column)
+        if match and is_numeric(frame[column]):
+            word = "shots" if match["shots"] else ROLE_OF[match["word"].lower()]
+            wide[column] = {word: int(match["shots"] or match["number"])}
+            method = match["method"] or match["of"]
+            if method:
+                wide[column]["method"] = method
+    kinds = {tuple(names) for names in wide.values()}
+    if len(wide) < 2 or len(kinds) > 1 or (roles.method and "method" in kinds.pop()):
         return
-    for column, match in matches.items():
-        word = "shots" if match["shots"] else ROLE_OF[match["word"].lower()]
-        names: dict[str, object] = {word: int(match["shots"] or match["number"])}
-        if match["method"] or match["of"]:
-            names["method"] = match["method"] or match["of"]
-        roles.wide[column] = names
+    roles.wide = wide
+    for column in wide:
         roles.ignored.pop(column, None)
 
 
@@ -489,7 +476,7 @@ def leave_out_measures(frame: pd.DataFrame, roles: Roles) -> None:
     if not roles.value:
         return
     for column in frame.columns:
-        if roles.has(column) or str(column).endswith((PLUS_MINUS, BRACKETS)):
+        if roles.has(column) or column.endswith((PLUS_MINUS, BRACKETS)):
             continue
         words = words_of(column)
         if words & OTHER_MEASURES and is_numeric(frame[column]):
@@ -504,27 +491,22 @@ def leave_out_measures(frame: pd.DataFrame, roles: Roles) -> None:
 
 def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
     """Find what shows how much a mean varies: ± in its cells, or a column with a known word."""
-    if roles.low is None:
-        for column in frame.columns:
-            base = str(column).removesuffix(PLUS_MINUS)
-            is_left_out = roles.ignored.get(column) == "ignored"
-            is_beside_values = str(column).endswith(PLUS_MINUS) and (
-                base == roles.value or base in roles.wide
-            )
-            if is_beside_values and not is_left_out:
-                kind = (options.pm or "unknown").partition("=")[0]
-                roles.spread = roles.spread or (kind, "")
-                roles.ignored[column] = "±"
-    if not roles.value:
+    if roles.low is not None:
         return
     for column in frame.columns:
-        if roles.has(column) and roles.ignored.get(column) != "constant":
-            continue
-        found = kind_of_spread(column, roles.value)
-        if found and roles.spread is None and roles.low is None and is_numeric(frame[column]):
-            roles.spread = ((options.pm or found).partition("=")[0], column)
-    counts = [column for column in frame.columns if plain_name(column) in COUNTS]
-    counts = [c for c in counts if not roles.has(c) or roles.ignored.get(c) == "constant"]
+        base = column.removesuffix(PLUS_MINUS)
+        is_of_values = base != column and (base == roles.value or base in roles.wide)
+        if is_of_values and roles.ignored.get(column) != "ignored":
+            roles.spread = roles.spread or ((options.pm or "unknown").partition("=")[0], "")
+            roles.ignored[column] = "±"
+    if not roles.value:
+        return
+    unknown = [c for c in frame.columns if not roles.has(c) or roles.ignored.get(c) == "constant"]
+    for column in unknown:
+        kind = kind_of_spread(column, roles.value)
+        if kind and roles.spread is None and is_numeric(frame[column]):
+            roles.spread = ((options.pm or kind).partition("=")[0], column)
+    counts = [column for column in unknown if plain_name(column) in COUNTS]
     if roles.spread and roles.count is None and len(counts) == 1:
         roles.count = counts[0]
     if roles.spread and roles.spread[0] == "sd" and roles.count is None:
@@ -536,9 +518,10 @@ def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
 
 def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
     """Raise `InputError` for what is no sample: curves of training, trials, summaries, shots in headers."""
-    unit_words = {"task", "item", "class", "dataset", "seed", "run", "fold", "draw"} & roles.words()
     keys = [column for column in (roles.method, *roles.keys, *roles.blocks) if column]
     are_told_apart = bool(keys) and not frame.duplicated(keys).any()  # then steps are a setting
+    # Of settings that Optuna, and scikit-learn, tried.
+    prefixes = ("params_", "param_") if "params" in frame else ("params_",)
     for column in frame.columns:
         if roles.has(column) or not varies(frame[column]):
             continue
@@ -549,17 +532,15 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
                 f"{name}: {column} has {frame[column].nunique():,} values: a training curve, whose "
                 "steps are no independent sample. Keep the final test of each training "
                 f"(where={[f'{column}={last}']}), with several seeds, tasks or data sets; "
-                f"if each is a test task of its own, say unit={ {str(column): 'task'} }"
+                f"if each is a test task of its own, say unit={ {column: 'task'} }"
             )
-        if plain in TRIALS or is_setting_of_search(str(column), frame):
+        if plain in TRIALS or column.startswith(prefixes):
             raise InputError(
                 f"{name}: {column} numbers the trials of a search: they are no sample, and the best of "
                 "them is too high. Bring the chosen setting on several seeds, tasks or data sets"
             )
-    open_columns = unnamed_columns(frame, roles)
-    first = next((c for c in open_columns if not is_numeric(frame[c])), None)
-    for column in [first, *roles.keys, roles.method]:
-        texts = {*frame[column].astype(str).str.lower()} if column is not None else set()
+    for column in [column for column in frame if not is_numeric(frame[column])]:
+        texts = {*frame[column].astype(str).str.lower()}
         if texts >= DESCRIBED or texts >= REPORTED:
             raise InputError(
                 f"{name} is a summary (rows such as mean and std, or macro avg): bring the rows that "
@@ -567,15 +548,17 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
             )
     if roles.value or roles.wide:
         return
-    words = set().union(*map(words_of, open_columns)) if open_columns else set()
+    open_columns = unnamed_columns(frame, roles)
+    words = set().union(*map(words_of, open_columns))
     is_log = bool(words & {"train", "training"}) and bool(words & {"val", "valid", "loss", "lr"})
-    if is_log and not unit_words and not roles.method:
+    if is_log and not roles.method and roles.words().isdisjoint(UNITS):
         raise InputError(
-            f"{name} has the columns {', '.join(map(str, open_columns[:6]))}: a log of one training, "
+            f"{name} has the columns {', '.join(open_columns[:6])}: a log of one training, "
             "whose rows are no independent sample. Bring the final test of several seeds, tasks or "
             "data sets"
         )
-    numbers = [c for c in open_columns_of(frame, roles) if re.fullmatch(r"\d+", str(c))]
+    possible = unnamed_columns(frame, roles, constants=True)
+    numbers = [column for column in possible if re.fullmatch(r"\d+", column)]
     if len(numbers) > 1 and roles.method:
         raise InputError(f"{name}: {columns_called_by_numbers(numbers)}")
 
@@ -583,20 +566,13 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
 def columns_called_by_numbers(columns: Sequence[str]) -> str:
     """What columns of values may be whose names are numbers."""
     return (
-        f"the columns {', '.join(map(str, columns))} are numbers of shots, of seeds or of "
-        f"tasks. Seeds and tasks are a sample (columns={ {'seed': [*map(str, columns)]} }); "
+        f"the columns {', '.join(columns)} are numbers of shots, of seeds or of "
+        f"tasks. Seeds and tasks are a sample (columns={ {'seed': [*columns]} }); "
         "numbers of shots are chosen, and one number for each shows nothing of how much it varies"
     )
 
 
-def is_setting_of_search(column: str, frame: pd.DataFrame) -> bool:
-    """Whether a column is a setting that Optuna (params_lr) or scikit-learn (param_C) tried."""
-    return column.startswith("params_") or (column.startswith("param_") and "params" in frame)
-
-
-def direction_of(
-    roles: Roles, options: Options, tables: Sequence[Table], frame: pd.DataFrame
-) -> bool:
+def direction_of(roles: Roles, options: Options, tables: Sequence[Table]) -> bool:
     """Whether lower values are better: by an arrow, an option, or the measure's name, which is asked.
 
     Raises
@@ -608,19 +584,17 @@ def direction_of(
         return options.lower_is_better
     chosen = [condition.rpartition("=")[2] for condition in options.where]
     names = [roles.value or "", roles.method or "", options.value or "", *roles.wide, *chosen]
-    if any("↓" in str(name) for name in names):
+    if any("↓" in name for name in names):
         return True
-    if any("↑" in str(name) for name in names) or (roles.value and is_accuracy(roles.value)):
+    if any("↑" in name for name in names) or (roles.value and is_accuracy(roles.value)):
         return False
-    asked = next((str(name) for name in names if name and is_lower_better(name)), None)
-    if asked is None and not roles.value:
-        stems = [word for table in tables for word in words_of(table.stem)]
-        asked = next(
-            (word for word in stems if word in LOWER_IS_BETTER - {"time", "times", "error"}), None
-        )
-    if asked is not None:
+    asked = [name for name in names if is_lower_better(name)]
+    if not roles.value:
+        for table in tables:
+            asked += words_of(table.stem) & (LOWER_IS_BETTER - {"time", "times", "error"})
+    if asked:
         raise Direction(
-            f"{asked}: lower is better of an error, a loss or a time; say lower_is_better=True, or "
+            f"{asked[0]}: lower is better of an error, a loss or a time; say lower_is_better=True, or "
             "higher_is_better=True if it is not one"
         )
     return False
@@ -641,29 +615,22 @@ def rows_by(frame: pd.DataFrame, roles: Roles, options: Options) -> pd.DataFrame
         if values.dtype.kind == "f" and (values % 1 == 0).all():
             keyed[name] = values.astype("int64")
     keyed[PLACE] = frame[PLACE]
-    if roles.value:
-        rows = keyed.assign(accuracy=numbers(frame, roles.value))
-        if roles.of:
-            totals = numbers(frame, roles.of)
-            if (rows["accuracy"] > totals).any() or (totals <= 0).any():
-                raise InputError(
-                    f"{roles.value} must be counts up to their totals, {roles.of}, got a larger one"
-                )
-            rows["accuracy"], rows["total"] = rows["accuracy"] / totals, totals
-        rows["half_width"] = half_widths(frame, roles, roles.value, options)
-    else:
-        every_row = np.tile(np.arange(len(keyed)), len(roles.wide))
-        values = [numbers(frame, column) for column in roles.wide]
-        widths = [half_widths(frame, roles, column, options) for column in roles.wide]
-        rows = keyed.iloc[every_row].reset_index(drop=True)
-        rows["accuracy"] = np.concatenate(values)
-        for key in dict.fromkeys(key for names in roles.wide.values() for key in names):
-            of_columns = pd.Series([names.get(key, np.nan) for names in roles.wide.values()])
-            rows[key] = of_columns.repeat(len(keyed)).to_numpy()
-        rows["half_width"] = np.concatenate(widths)
-    if rows["half_width"].isna().all():
-        del rows["half_width"]
-    return rows.reset_index(drop=True)
+    wide = {roles.value: {}} if roles.value else roles.wide
+    every_row = np.tile(np.arange(len(keyed)), len(wide))
+    rows = keyed.iloc[every_row].reset_index(drop=True)
+    rows["accuracy"] = np.concatenate([numbers(frame, column) for column in wide])
+    if roles.of:
+        rows["total"] = numbers(frame, roles.of).to_numpy()
+        if (rows["accuracy"] > rows["total"]).any() or (rows["total"] <= 0).any():
+            raise InputError(
+                f"{roles.value} must be counts up to their totals, {roles.of}, got a larger one"
+            )
+        rows["accuracy"] /= rows["total"]
+    for key in dict.fromkeys(key for names in wide.values() for key in names):
+        of_columns = pd.Series([names.get(key, np.nan) for names in wide.values()])
+        rows[key] = of_columns.repeat(len(keyed)).to_numpy()
+    widths = np.concatenate([half_widths(frame, roles, column, options) for column in wide])
+    return rows if np.isnan(widths).all() else rows.assign(half_width=widths)
 
 
 def block_name(column: str) -> str:
@@ -721,7 +688,7 @@ def half_widths(frame: pd.DataFrame, roles: Roles, column: str, options: Options
     if roles.count is None:
         return spread * scipy.stats.norm.ppf(level)
     count = (
-        numbers(frame, roles.count) if isinstance(roles.count, str) else nothing.fillna(roles.count)
+        nothing.fillna(roles.count) if isinstance(roles.count, int) else numbers(frame, roles.count)
     )
     if (count < 2).any():
         raise InputError(
@@ -739,43 +706,30 @@ def reading_sentence(
 
     ``summaries`` are the units that were left out as means of the others.
     """
-    parts = []
     count = rows["method"].nunique()
-    if roles.method:
-        source = f" (column {roles.method})"
-    elif "method" in roles.wide_words():
-        source = f" (columns {', '.join(map(str, [*roles.wide][:4]))}{', …' if len(roles.wide) > 4 else ''})"
-    else:
-        source = ""
-    parts.append(f"{count:,} method{'' if count == 1 else 's'}{source}")
+    source = f" (column {roles.method})" if roles.method else ""
+    if "method" in roles.wide_words():
+        more = ", …" if len(roles.wide) > SHOWN else ""
+        source = f" (columns {', '.join([*roles.wide][:SHOWN])}{more})"
+    parts = [f"{count:,} method{'' if count == 1 else 's'}{source}"]
     columns = {key: column for column, key in roles.keys.items()}
     columns |= {block_name(column): column for column in roles.blocks}
     for key in dict.fromkeys((*NAMED_KEYS, *map(block_name, roles.blocks))):
         if key not in rows or (key in SETTINGS and rows[key].nunique() < 2):
             continue
         size = rows[key].nunique()
-        known = key in NAMED_KEYS
-        word = PLURALS.get(key, f"{key}s") if known else f"values of {key}"
-        word = (
-            {"data sets": "data set", "classes": "class"}.get(word, word.removesuffix("s"))
-            if size == 1
-            else word
-        )
-        column = columns.get(key)
-        named = f" ({column})" if column and known and plain_name(column) != key else ""
-        text = f"{size:,} {word}{named}"
-        if text not in parts:
-            parts.append(text)
+        if key in NAMED_KEYS:
+            noun = key if size == 1 else PLURALS.get(key, f"{key}s")
+            is_renamed = key in columns and plain_name(columns[key]) != key
+            noun += f" ({columns[key]})" if is_renamed else ""
+        else:
+            noun = f"value{'' if size == 1 else 's'} of {key}"
+        parts.append(f"{size:,} {noun}")
     parts.append(measure)
     if roles.spread and "half_width" in rows:
         kind, column = roles.spread
         parts.append(f"± as {KINDS_OF_SPREAD[kind]}{f' ({column})' if column else ''}")
     parts += [f"only {condition}" for condition in options.where]
-    left = [
-        str(c)
-        for c, why in roles.ignored.items()
-        if why not in ("constant", "an index", "±") and c != PLACE
-    ]
-    left += [f"rows called {name}" for name in summaries]
     sentence = f"Read: {', '.join(parts)}"
-    return f"{sentence}; left out: {', '.join(left)}." if left else f"{sentence}."
+    left_out = [*roles.left_out(), *(f"rows called {name}" for name in summaries)]
+    return f"{sentence}; left out: {', '.join(left_out)}." if left_out else f"{sentence}."

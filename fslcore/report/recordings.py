@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from .. import recorder, stats
-from ..errors import InputError, suggestion, visible
+from ..errors import InputError, visible
 from ..recorder import Recording, is_recording
 from ..stats import Target, ThreeIntervals
 from ..stats.influence import Influence
@@ -31,7 +32,7 @@ from .samples import (
     named_intervals,
     sample_of_intervals,
 )
-from .shapes import check_reference
+from .shapes import check_methods, check_reference
 
 # By the bytes of support and query, and how many times these came before.
 TaskNumbers = dict[tuple[bytes, bytes, int], int]
@@ -66,14 +67,12 @@ class MethodTasks:
     query: np.ndarray
     right: np.ndarray
     transductive: bool
-    facts: dict[str, np.ndarray]
+    facts: dict[str, Any]
 
     def at(self, rows: np.ndarray) -> MethodTasks:
         """Some of the tasks."""
-        parts = {
-            name: getattr(self, name)[rows] for name in ("number", "support", "query", "right")
-        }
-        return replace(self, **parts)
+        names = ("number", "support", "query", "right")
+        return replace(self, **{name: getattr(self, name)[rows] for name in names})
 
     def images(self) -> np.ndarray:
         """(T, ·) support and query together."""
@@ -81,13 +80,7 @@ class MethodTasks:
 
     def influence(self) -> Influence:
         """By how much the mean accuracy changes without each image and each class."""
-        return stats.jackknife_influence(
-            self.right.mean(axis=1),
-            self.images(),
-            labels=self.facts["labels"],
-            groups=self.facts.get("groups"),
-            class_groups=self.facts.get("class_groups"),
-        )
+        return stats.jackknife_influence(self.right.mean(axis=1), self.images(), **self.facts)
 
     def intervals(self, level: float, bounds: tuple[float, float] | None) -> ThreeIntervals:
         """The interval for each target."""
@@ -95,9 +88,7 @@ class MethodTasks:
             self.right,
             self.support,
             self.query,
-            labels=self.facts["labels"],
-            groups=self.facts.get("groups"),
-            class_groups=self.facts.get("class_groups"),
+            **self.facts,
             transductive=self.transductive,
             confidence_level=level,
             bounds=bounds,
@@ -160,13 +151,9 @@ def methods_of(recording: Recording) -> dict[str, MethodTasks]:
 def chosen_methods(methods: dict[str, MethodTasks], options: Options) -> dict[str, MethodTasks]:
     """Methods that the user does not leave out; with ``common``, on the tasks that all share."""
     rows = chosen_rows(pd.DataFrame({"method": [*methods]}), options.where)
-    names = options.methods or list(rows["method"])
-    for name in names:
-        if name not in methods:
-            listed = ", ".join(methods)
-            raise InputError(f"methods = {name}; {listed} are there{suggestion(name, methods)}")
+    check_methods(methods, options)
     check_reference(rows, options)
-    chosen = {name: methods[name] for name in names}
+    chosen = {name: methods[name] for name in options.methods or rows["method"]}
     if options.common:
         for shared in [tasks.number for tasks in chosen.values()]:
             for name, tasks in chosen.items():

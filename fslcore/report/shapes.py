@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
         raise InputError(f"{name} has no rows")
     frame = named.chosen_rows(frame, options.where)
     roles = named.roles_of(frame, options, name)
-    lower = named.direction_of(roles, options, tables, frame)
+    lower = named.direction_of(roles, options, tables)
     rows = named.rows_by(frame, roles, options)
     rows = with_methods(rows, tables, options, notes)
     rows, percent, measure = scaled(rows, roles, options, name=name, lower=lower, notes=notes)
@@ -80,11 +80,7 @@ def with_methods(
     if (is_nameless & rows["accuracy"].notna()).any():
         raise InputError("a row has no method; name it, or leave it out")
     rows = rows[~is_nameless]
-    there = set(rows["method"])
-    for name in options.methods:
-        if name not in there:
-            listed = ", ".join(sorted(there)[:20])
-            raise InputError(f"methods = {name}; {listed} are there{suggestion(name, there)}")
+    check_methods(rows["method"], options)
     if options.methods:
         rows = rows[rows["method"].isin(options.methods)]
     has_values = rows["accuracy"].notna().groupby(rows["method"]).transform("any")
@@ -118,10 +114,7 @@ def scaled(
     full_score = options.out_of or (1.0 if values.max() <= 1 else PERCENT)
     outside = values.min() if values.min() < 0 else values.max()
     if outside < 0 or outside > full_score:
-        column = next(
-            (c for c in roles.wide if outside_in(rows, roles, c, outside)),
-            measure,
-        )
+        column = measure or rows["method"][rows["accuracy"] == outside].iloc[0]
         raise InputError(
             f"{name}: {column} has the value {outside:g}, and accuracies go from 0 to {full_score:g}; "
             "for right answers of 75 say out_of=75, for another measure value=NAME, and "
@@ -170,15 +163,6 @@ def measure_of(roles: Roles, options: Options) -> str | None:
         if plain_name(column) in METRICS and not column.endswith("!"):
             return value
     return roles.value or options.value
-
-
-def outside_in(rows: pd.DataFrame, roles: Roles, column: str, value: float) -> bool:
-    """Whether a column of values holds this one."""
-    names = roles.wide[column]
-    part = rows
-    for key, word in names.items():
-        part = part[part[key].astype(str) == str(word)]
-    return bool((part["accuracy"] == value).any())
 
 
 def check_one_unit(rows: pd.DataFrame, name: str) -> None:
@@ -241,9 +225,18 @@ def unit_of_last_digit(values: pd.Series) -> float:
     return 10.0**-MOST_DIGITS
 
 
+def check_methods(methods: Iterable[str], options: Options) -> None:
+    """Raise `InputError` for one of ``methods`` that is none."""
+    names = sorted({*methods})
+    for name in options.methods:
+        if name not in names:
+            listed = ", ".join(names[:20])
+            raise InputError(f"methods = {name}; {listed} are there{suggestion(name, names)}")
+
+
 def check_reference(rows: pd.DataFrame, options: Options) -> None:
     """Raise `InputError` for a reference that is no method, and for many methods without one."""
-    names = sorted(set(rows["method"]))
+    names = sorted({*rows["method"]})
     if options.reference is not None:
         choice("reference", options.reference, names)
     elif len(names) > MOST_METHODS:
@@ -286,7 +279,7 @@ def with_units(
     first = rows[repeated].iloc[0]
     place = ", ".join(f"{key} {first[key]}" for key in keys)
     count = int((rows[keys] == first[keys]).all(axis=1).sum())
-    left = [c for c, why in roles.ignored.items() if why not in ("constant", "an index", "±")]
+    left = roles.left_out()
     are_mostly_single = rows[keys].value_counts(dropna=False).median() == 1
     if not {*UNIT_KEYS} & {*keys} and not are_mostly_single:
         raise Unassigned(
@@ -294,9 +287,7 @@ def with_units(
             "item, class, seed, run, fold, dataset, where row k is the same for all methods",
             [], ["rows"], roles,
         )  # fmt: skip
-    hint = (
-        f" Columns without a role may tell them apart: {', '.join(map(str, left))}." if left else ""
-    )
+    hint = f" Columns without a role may tell them apart: {', '.join(left)}." if left else ""
     raise InputError(
         f"{count:,} rows have {place}: keep each once, name what differs (by=['COLUMN'], "
         f"unit={{'COLUMN': 'run'}}), or choose (where=['COLUMN=VALUE']).{hint}"

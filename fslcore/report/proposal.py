@@ -18,8 +18,8 @@ from ..errors import InputError, visible
 from . import analysis, roles as named, shapes
 from .model import Table, UnnamedRoles
 from .numbers import number_in
-from .options import Options
-from .read import FilePath, matching, path_pattern
+from .options import UNITS, Options
+from .read import matching, path_pattern
 from .roles import BRACKETS, FILE, PLUS_MINUS, Direction, Unassigned, is_numeric
 from .vocabulary import (
     INDEX_NAME,
@@ -57,8 +57,6 @@ LIKE_RUNS = {"run", "rep", "repeat", "repetition", "replicate", "trial", "iterat
 LIKE_ITEMS = set(
     "id uid item case subject patient image utterance sentence sample example problem".split()
 )
-LIKE_UNITS = LIKE_ITEMS | LIKE_RUNS
-UNITS = {"task", "item", "class", "seed", "run", "draw", "fold", "dataset"}
 FEW_VALUES = 12  # of a setting
 MOSTLY = 0.4  # of the cells of a column that some text has spoiled
 LIKE = 3  # times as large, or as small, as the others: still a measurement of the same kind
@@ -94,7 +92,15 @@ def refusal(error: Unassigned, asked: Question) -> UnnamedRoles:
         lines += [note for table in asked.tables for note in table.notes if "not read" in note]
     likely, problem = proposal(asked)
     line = command(likely.files, likely.options)
-    if not problem:
+    if not problem and likely.options.pm != asked.options.pm:
+        lines.append(
+            "If ± is half of an interval, a standard error, or a standard deviation of N values, type "
+            "the first, the second or the third:"
+        )
+        of_kind = [likely.options, replace(likely.options, pm="se")]
+        of_kind.append(replace(likely.options, pm="sd", n=likely.options.n or "N"))
+        lines += [f"  {command(likely.files, options)}" for options in of_kind]
+    elif not problem:
         lines += ["If this is meant, type:", f"  {line}"]
     elif problem != str(error):
         is_guess = likely.options != asked.options
@@ -108,10 +114,10 @@ def table_of(error: Unassigned, frame: pd.DataFrame) -> list[str]:
     alike: dict[str, list[str]] = {}
     for column in columns:
         alike.setdefault(could_be(column, frame[column], error, "NAME"), []).append(column)
-    width = max((len(visible(str(column))) for column in columns), default=0)
+    width = max((len(visible(column)) for column in columns), default=0)
     lines = []
     for options, names in alike.items():
-        lines += [f"  {visible(str(name)):{width}}  {values_of(frame[name])}" for name in names]
+        lines += [f"  {visible(name):{width}}  {values_of(frame[name])}" for name in names]
         if len(names) == 1:
             lines.append(f"    {could_be(names[0], frame[names[0]], error, names[0])}")
         else:
@@ -133,23 +139,20 @@ def could_be(column: str, values: pd.Series, error: Unassigned, name: str) -> st
     """The options that could name a column, which they call ``name``."""
     name = shlex.quote(str(name))
     ignored = f"--ignore {name}"
-    if str(column).endswith(BRACKETS):
+    if column.endswith(BRACKETS):
         return "numbers in brackets: --ignore '()'"
-    if str(column).endswith(PLUS_MINUS):
-        mean = shlex.quote(str(column).removesuffix(PLUS_MINUS))
+    if column.endswith(PLUS_MINUS):
+        mean = shlex.quote(column.removesuffix(PLUS_MINUS))
         return f"of the values of {mean}: --value {mean}, {ignored}"
     choices = []
     is_part_of_mean = error.roles.value is not None and is_summary(error.roles.value)
     if is_numeric(values) and ("value" in error.missing or is_part_of_mean):
         several = "--columns dataset" if error.roles.method else "--methods"
         choices += [f"--value {name}", f"{several} {name} …"]
-    is_measured = is_numeric(values) and bool((values.dropna() % 1 != 0).any())
-    if values.nunique() == 1:
-        return ", ".join([*choices, ignored])
-    if not is_measured and values.nunique() <= named.FEW:
-        choices += [] if error.roles.method else [f"--method {name}"]
-        choices.append(f"--by {name}")
-    if not is_measured:
+    if values.nunique() > 1 and (is_whole_number(values) or not is_numeric(values)):
+        if values.nunique() <= named.FEW:
+            choices += [] if error.roles.method else [f"--method {name}"]
+            choices.append(f"--by {name}")
         choices.append(f"--unit {name}=task (item, seed, …)")
     return ", ".join([*choices, ignored])
 
@@ -159,7 +162,9 @@ def could_be(column: str, values: pd.Series, error: Unassigned, name: str) -> st
 
 def proposal(asked: Question) -> tuple[Question, str]:
     """The roles that are most likely, and why they cannot be read; empty if they can."""
-    has_files = FILE in named.one_frame(asked.tables) and not names_files(asked.options)
+    options = asked.options
+    columns = (options.method, options.group, *options.by, *options.unit, *options.ignore)
+    has_files = FILE in named.one_frame(asked.tables) and FILE not in columns
     pattern = path_pattern(asked.files) if len(asked.files) == len(asked.tables) else None
     if has_files and pattern and "{}" in pattern:
         return asked, (
@@ -167,11 +172,6 @@ def proposal(asked: Question) -> tuple[Question, str]:
             "dataset, seed or another word in each pair of braces"
         )
     return completed(with_pattern(asked, pattern) if has_files and pattern else asked)
-
-
-def names_files(options: Options) -> bool:
-    """Whether an option says what the names of files are."""
-    return FILE in (options.method, options.group, *options.by, *options.unit, *options.ignore)
 
 
 def completed(asked: Question) -> tuple[Question, str]:
@@ -200,7 +200,7 @@ def next_guess(asked: Question) -> dict[str, object]:
         measured = shapes.measurements(asked.tables, options)
     except Unassigned as error:
         frame = named.chosen_rows(named.one_frame(asked.tables), options.where)
-        more = guess(error, frame, options)
+        more = guess(error, frame)
         if not more:
             raise
         return more
@@ -214,18 +214,17 @@ def next_guess(asked: Question) -> dict[str, object]:
 
 def with_pattern(asked: Question, pattern: str) -> Question:
     """The same files by a pattern with named parts, where it matches these files alone."""
+    given = [str(Path(file)) for file in asked.files]
     try:
-        files: list[FilePath] = matching(pattern)
+        parts = {str(file.path): file.parts for file in matching(pattern)}
     except InputError:
         return asked
-    parts = {str(file.path): file.parts for file in files}
-    given = [str(Path(file)) for file in asked.files]
     if {*parts} != {*given}:
         return asked
-    tables = [
+    named_tables = [
         replace(table, parts=parts[file]) for table, file in zip(asked.tables, given, strict=True)
     ]
-    return Question(tables, asked.options, [pattern])
+    return Question(named_tables, asked.options, [pattern])
 
 
 def merged(options: Options, more: Mapping[str, Any]) -> Options:
@@ -241,12 +240,12 @@ def merged(options: Options, more: Mapping[str, Any]) -> Options:
     return replace(options, **changes)
 
 
-def guess(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str, object]:
+def guess(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
     """What the next column without a role, or the next role without a column, most likely is."""
     roles, columns = error.roles, error.columns
-    if any(str(column).endswith(BRACKETS) for column in columns):
+    if any(column.endswith(BRACKETS) for column in columns):
         return {"ignore": ["()"]}
-    if "value" not in error.missing and any(str(c).endswith(PLUS_MINUS) for c in columns):
+    if "value" not in error.missing and any(c.endswith(PLUS_MINUS) for c in columns):
         return {}  # the values may be those with a ±
     for column in columns:
         rows = chosen_part(column, frame[column])
@@ -257,12 +256,11 @@ def guess(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str,
     likely = guessed_method(columns, roles, frame)
     if likely:
         return likely
-    return guessed_rest(columns, roles, frame) if columns else guessed_answer(error, frame, options)
+    return guessed_rest(columns, roles, frame) if columns else guessed_answer(error, frame)
 
 
-def guessed_answer(error: Unassigned, frame: pd.DataFrame, options: Options) -> dict[str, object]:
+def guessed_answer(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
     """What most likely is the answer to what no column says."""
-    roles = error.roles
     if "pm" in error.missing:
         return {"pm": "ci"}
     if "n" in error.missing:
@@ -271,16 +269,12 @@ def guessed_answer(error: Unassigned, frame: pd.DataFrame, options: Options) -> 
         return {"n": counts[0]} if len(counts) == 1 else {}
     if "rows" in error.missing:
         return {"rows": "task"}
-    return guessed_seed(roles, frame) if "seed" in error.missing else {}
-
-
-def guessed_seed(roles: named.Roles, frame: pd.DataFrame) -> dict[str, object]:
-    """What a seed most likely numbers: draws where each has tasks of its own, else trainings."""
-    seed, unit = roles.column_of("seed"), roles.column_of("task")
-    if "item" in roles.words() and seed is not None:
+    seed, unit = error.roles.column_of("seed"), error.roles.column_of("task")
+    if "seed" not in error.missing or seed is None:
+        return {}
+    if "item" in error.roles.words():
         return {"unit": {seed: "support"}}
-    has_both = seed is not None and unit is not None
-    has_own_tasks = has_both and frame.groupby(unit)[seed].nunique().max() == 1
+    has_own_tasks = unit is not None and frame.groupby(unit)[seed].nunique().max() == 1
     return {"seed": "tasks" if has_own_tasks else "runs"}
 
 
@@ -306,7 +300,7 @@ def guessed_values(
     InputError
         Several columns may each be the values.
     """
-    firsts = [column for column in columns if not str(column).endswith(PLUS_MINUS)]
+    firsts = [column for column in columns if not column.endswith(PLUS_MINUS)]
     numeric = [column for column in firsts if is_numberlike(frame[column])]
     totals = [column for column in frame if words_of(column) & {"trials", "total"}]
     counts = [column for column in numeric if words_of(column) & {"successes", "correct"}]
@@ -318,8 +312,9 @@ def guessed_values(
     likely = likely_values(numeric, frame)
     if len(likely) < 2:
         return {"value": likely[0]} if likely else {}
-    measured = measurements_among(likely, frame)
-    if all(str(column).isdecimal() for column in measured):  # seeds rather than methods
+    varying = [column for column in likely if named.varies(frame[column])]
+    measured = [c for c in likely if c in varying or is_as_large(c, varying, frame)]
+    if all(column.isdecimal() for column in measured):  # seeds rather than methods
         raise InputError(named.columns_called_by_numbers(measured))
     check_one_measure(measured)
     others = [column for column in numeric if column not in likely]
@@ -365,10 +360,15 @@ def are_one_measure(columns: Sequence[str], with_word: Sequence[str], roles: nam
 def may_be_a_method(column: str, columns: Sequence[str], frame: pd.DataFrame) -> bool:
     """Whether a column whose name has a word of a measure, and another, is like these columns: Time-CNN."""
     words = {word for word in words_of(column) if len(word) > 1} - {plain_name(column)}
-    if not words & LOWER_IS_BETTER or words <= NO_RESULTS:
-        return False
+    has_other = bool(words & LOWER_IS_BETTER) and not words <= NO_RESULTS
+    return has_other and is_as_large(column, columns, frame)
+
+
+def is_as_large(column: str, columns: Sequence[str], frame: pd.DataFrame) -> bool:
+    """Whether the numbers of a column are about as large as those of others."""
     numbers = frame[[name for name in columns if is_numeric(frame[name])]].stack()
-    return not numbers.empty and bool(numbers.min() <= frame[column].median() <= numbers.max())
+    middle = frame[column].median()
+    return numbers.empty or bool(numbers.min() / LIKE <= middle <= numbers.max() * LIKE)
 
 
 def is_whole_number(values: pd.Series) -> bool:
@@ -382,16 +382,6 @@ def are_on_one_scale(columns: Sequence[str], frame: pd.DataFrame) -> bool:
     highest = numbers.max()
     are_ranks = (numbers.dropna() % 1 == 0).all(axis=None) and 1 < highest.max() <= len(columns)
     return bool((highest <= 1).all() or (highest > 1).all()) and not are_ranks
-
-
-def measurements_among(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
-    """Of columns of numbers those that vary, and of the others those whose one number is like these."""
-    varying = [column for column in columns if named.varies(frame[column])]
-    numbers = frame[[column for column in varying if is_numeric(frame[column])]].stack()
-    if numbers.empty:
-        return [*columns]
-    lowest, highest = numbers.min() / LIKE, numbers.max() * LIKE
-    return [c for c in columns if c in varying or lowest <= frame[c].iloc[0] <= highest]
 
 
 def guessed_columns(
@@ -418,14 +408,10 @@ def guessed_columns(
         return {"columns": {"dataset": columns}} | ({} if is_known else {"method": method})
     if FILE in texts and numbered_word(frame[FILE]) is None:  # a file may be a method
         raise several_values(columns)
-    own = [
-        column
-        for column in texts
-        if frame[column].is_unique and not words_of(column) & LIKE_DATASETS
-    ]
+    own = [c for c in texts if frame[c].is_unique and not words_of(c) & LIKE_DATASETS]
     if not own or words or len(frame) > len(columns):
         return {"methods": columns}
-    if is_nameless(own[0]):
+    if INDEX_NAME.fullmatch(own[0]):
         raise several_values(columns)
     return {"columns": {"dataset": columns}, "method": own[0]}
 
@@ -443,7 +429,7 @@ def several_values(columns: Sequence[str]) -> InputError:
 def check_one_measure(columns: Sequence[str]) -> None:
     """Raise `InputError` for names of two parts, all of one by all of another: 'ours Base', 'ours New'."""
     for separator in " ./_-":
-        parts = [str(column).rpartition(separator) for column in columns]
+        parts = [column.rpartition(separator) for column in columns]
         firsts, _, seconds = (list(dict.fromkeys(part)) for part in zip(*parts, strict=True))
         are_crossed = len(firsts) * len(seconds) == len({*columns})
         if len(firsts) > 1 and len(seconds) > 1 and are_crossed:
@@ -452,11 +438,6 @@ def check_one_measure(columns: Sequence[str]) -> None:
                 "the other measures; choose the columns of one measure (methods=NAMES, or data sets: "
                 "columns={'dataset': ['NAMES']})"
             )
-
-
-def is_nameless(column: str) -> bool:
-    """Whether a column has no name but that of its place, as the index of a table of pandas."""
-    return INDEX_NAME.fullmatch(str(column)) is not None
 
 
 def is_numberlike(values: pd.Series) -> bool:
@@ -469,7 +450,7 @@ def is_numberlike(values: pd.Series) -> bool:
 def like_methods(column: str, frame: pd.DataFrame) -> bool:
     """Whether a column's name is often that of methods."""
     few = 1 < frame[column].nunique() <= named.FEW
-    words = words_of(column) | {column.split(" ")[0]}
+    words = words_of(column)
     return few and bool(words & LIKE_METHODS) and not words & LIKE_DATASETS
 
 
@@ -486,16 +467,10 @@ def guessed_method(
         return {}
     if FILE in likely:
         return {"method": FILE}
-    is_one = len(likely) == 1 and (
-        like_methods(likely[0], frame) or repeats(frame[likely[0]]) or not roles.keys
-    )
-    return {"method": likely[0]} if is_one else {}
-
-
-def repeats(values: pd.Series) -> bool:
-    """Whether each value comes equally often, and more than once."""
-    counts = values.value_counts()
-    return bool(counts.min() > 1 and counts.min() == counts.max())
+    counts = frame[likely[0]].value_counts()
+    come_equally_often = counts.min() == counts.max() > 1
+    is_likely = like_methods(likely[0], frame) or come_equally_often or not roles.keys
+    return {"method": likely[0]} if is_likely and len(likely) == 1 else {}
 
 
 def guessed_rest(
@@ -506,7 +481,7 @@ def guessed_rest(
     """
     if PLACES & {*columns}:
         return {}
-    units = UNITS & roles.words()
+    units = roles.words().intersection(UNITS)
     for column in columns:
         word = numbered_word(frame[column])
         if word and word not in units:
@@ -518,13 +493,10 @@ def guessed_rest(
         for column in columns:
             check_no_kinds(column, roles, frame)
         return {"ignore": [*columns]}
-    constant = [column for column in columns if not named.varies(frame[column])]
-    if constant:
-        return {"ignore": constant}
     own = {column: unit_like(column, frame[column], units) for column in columns}
     own = {c: word for c, word in own.items() if word and not frame.duplicated([*keys, c]).any()}
     own = {c: word for c, word in own.items() if methods_of_values(c, roles, frame).median() > 1}
-    own = {c: word for c, word in own.items() if words_of(c) & LIKE_UNITS} or own
+    own = {c: word for c, word in own.items() if words_of(c) & (LIKE_ITEMS | LIKE_RUNS)} or own
     if len(own) == 1:
         return {"unit": own}
     settings = [column for column in columns if frame[column].nunique() <= FEW_VALUES]
@@ -534,12 +506,6 @@ def guessed_rest(
     if is_sample and settings and are_crossed and not may_be_runs:
         return {"by": settings} if not frame.duplicated([*keys, *settings]).any() else {}
     return {}
-
-
-def is_measure(values: pd.Series) -> bool:
-    """Whether a column holds fractions, of which most are different."""
-    has_fractions = is_numeric(values) and bool((values.dropna() % 1 != 0).any())
-    return has_fractions and values.nunique() > len(values) / 2
 
 
 def methods_of_values(column: str, roles: named.Roles, frame: pd.DataFrame) -> pd.Series:
@@ -560,7 +526,7 @@ def check_no_kinds(column: str, roles: named.Roles, frame: pd.DataFrame) -> None
     keys = [key for key, word in roles.keys.items() if word in UNITS]
     words = words_of(column)
     is_harmless = words & SETTINGS_OF_RUNS and not words & (LIKE_RUNS | {"seed"})
-    if not keys or is_harmless or is_measure(frame[column]):
+    if not keys or is_harmless:
         return
     kinds_of_unit = frame.groupby(keys)[column].nunique()
     count = frame[column].nunique()
@@ -577,7 +543,7 @@ def unit_like(column: str, values: pd.Series, units: set[str]) -> str | None:
     words, is_text = words_of(column), not is_numeric(values)
     if words & LIKE_RUNS and not units & {"run", "seed"}:
         return "run"
-    if is_text and (words & LIKE_DATASETS or column == FILE or is_nameless(column)):
+    if is_text and (words & LIKE_DATASETS or column == FILE or INDEX_NAME.fullmatch(column)):
         return "dataset"
     if words & LIKE_ITEMS:
         return "item"
@@ -600,7 +566,7 @@ def command(files: Sequence[str], options: Options) -> str:
     parts = ["fslcore report", *map(quoted_path, files)]
     for field in fields(Options):
         value = getattr(options, field.name)
-        if value in (None, False, "unknown", ()) or value == {} or value == field.default:
+        if not value or value == field.default:
             continue
         flag = "--" + field.name.replace("_", "-")
         if field.name == "columns":

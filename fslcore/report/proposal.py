@@ -113,15 +113,13 @@ def table_of(error: Unassigned, frame: pd.DataFrame) -> list[str]:
     columns = error.columns[:MOST_COLUMNS]
     alike: dict[str, list[str]] = {}
     for column in columns:
-        alike.setdefault(could_be(column, frame[column], error, "NAME"), []).append(column)
+        alike.setdefault(could_be(column, frame[column], error), []).append(column)
     width = max((len(visible(column)) for column in columns), default=0)
     lines = []
     for options, names in alike.items():
         lines += [f"  {visible(name):{width}}  {values_of(frame[name])}" for name in names]
-        if len(names) == 1:
-            lines.append(f"    {could_be(names[0], frame[names[0]], error, names[0])}")
-        else:
-            lines.append(f"    each: {options}")
+        of_one = options.replace("NAME", quoted(names[0]))
+        lines.append(f"    {of_one}" if len(names) == 1 else f"    each: {options}")
     if len(error.columns) > MOST_COLUMNS:
         lines.append(f"  … and {len(error.columns) - MOST_COLUMNS} more columns")
     return lines
@@ -135,26 +133,23 @@ def values_of(values: pd.Series) -> str:
     return f"{count} value{'' if count == 1 else 's'} ({shown}{', …' if count > SHOWN else ''})"
 
 
-def could_be(column: str, values: pd.Series, error: Unassigned, name: str) -> str:
-    """The options that could name a column, which they call ``name``."""
-    name = shlex.quote(str(name))
-    ignored = f"--ignore {name}"
+def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
+    """The options that could name a column, which they call NAME."""
     if column.endswith(BRACKETS):
         return "numbers in brackets: --ignore '()'"
     if column.endswith(PLUS_MINUS):
-        mean = shlex.quote(column.removesuffix(PLUS_MINUS))
-        return f"of the values of {mean}: --value {mean}, {ignored}"
+        mean = quoted(column.removesuffix(PLUS_MINUS))
+        return f"of the values of {mean}: --value {mean}, --ignore NAME"
     choices = []
     is_part_of_mean = error.roles.value is not None and is_summary(error.roles.value)
     if is_numeric(values) and ("value" in error.missing or is_part_of_mean):
         several = "--columns dataset" if error.roles.method else "--methods"
-        choices += [f"--value {name}", f"{several} {name} …"]
+        choices += ["--value NAME", f"{several} NAME …"]
     if values.nunique() > 1 and (is_whole_number(values) or not is_numeric(values)):
         if values.nunique() <= named.FEW:
-            choices += [] if error.roles.method else [f"--method {name}"]
-            choices.append(f"--by {name}")
-        choices.append(f"--unit {name}=task (item, seed, …)")
-    return ", ".join([*choices, ignored])
+            choices += ["--by NAME"] if error.roles.method else ["--method NAME", "--by NAME"]
+        choices.append("--unit NAME=task (item, seed, …)")
+    return ", ".join([*choices, "--ignore NAME"])
 
 
 # The proposal -------------------------------------------------------------------------------------
@@ -486,7 +481,7 @@ def guessed_rest(
         word = numbered_word(frame[column])
         if word and word not in units:
             return {"unit": {column: word}}
-    keys = [column for column in (roles.method, *roles.keys, *roles.blocks) if column]
+    keys = roles.key_columns()
     if "method" not in roles.words():
         return {}
     if keys and not frame.duplicated(keys).any():
@@ -496,7 +491,6 @@ def guessed_rest(
     own = {column: unit_like(column, frame[column], units) for column in columns}
     own = {c: word for c, word in own.items() if word and not frame.duplicated([*keys, c]).any()}
     own = {c: word for c, word in own.items() if methods_of_values(c, roles, frame).median() > 1}
-    own = {c: word for c, word in own.items() if words_of(c) & (LIKE_ITEMS | LIKE_RUNS)} or own
     if len(own) == 1:
         return {"unit": own}
     settings = [column for column in columns if frame[column].nunique() <= FEW_VALUES]

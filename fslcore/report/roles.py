@@ -6,7 +6,7 @@ A column that varies and has no role is an error, whose message shows what the c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -77,8 +77,8 @@ class Roles:
         By column of values, what its name is: ('method', 'ours'), as a tuple of pairs.
     keys : dict of str
         By column, the key of rows that it holds: a unit, a data set, a seed, …
-    blocks : list of str
-        Columns within whose values methods are compared.
+    blocks : dict of str
+        By column within whose values methods are compared, the key of rows that it gives.
     spread : tuple of str or None
         The kind of ± and its column; '' for that in the cells of values.
     count, low, high, of : str, int or None
@@ -90,7 +90,7 @@ class Roles:
     value: str | None = None
     wide: dict[str, dict[str, object]] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
-    blocks: list[str] = field(default_factory=list)
+    blocks: dict[str, str] = field(default_factory=dict)
     spread: tuple[str, str] | None = None
     count: str | int | None = None
     low: str | None = None
@@ -105,6 +105,10 @@ class Roles:
     def wide_words(self) -> set[str]:
         """The keys in the names of columns of values."""
         return {key for names in self.wide.values() for key in names}
+
+    def key_columns(self) -> list[str]:
+        """The columns that tell rows apart."""
+        return [column for column in (self.method, *self.keys, *self.blocks) if column]
 
     def left_out(self) -> list[str]:
         """The columns whose names a report lists, as their values may matter to a reader."""
@@ -140,9 +144,9 @@ class Unassigned(InputError):
         What is known.
     """
 
-    def __init__(self, message: str, columns: Sequence[str], missing: Sequence[str], roles: Roles):
+    def __init__(self, message: str, roles: Roles, *missing: str, columns: Sequence[str] = ()):
         super().__init__(message)
-        self.columns, self.missing, self.roles = [*columns], tuple(missing), roles
+        self.columns, self.missing, self.roles = [*columns], missing, roles
 
 
 def one_frame(tables: Sequence[Table]) -> pd.DataFrame:
@@ -238,6 +242,7 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
         An option that names no column, or one column twice.
     """
     roles = declared(frame, options)
+    check_roles(roles)
     leave_out_constant(frame, roles)
     name_by_words(frame, options, roles)
     leave_out_numbers_of_rows(frame, options, roles)
@@ -245,7 +250,6 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
     leave_out_measures(frame, roles)
     add_spread(frame, options, roles)
     check_sample(frame, roles, name)
-    check_beside_values(roles)
     has_values = bool(roles.value or roles.wide)
     unnamed = unnamed_columns(frame, roles, constants=not has_values)
     missing = []
@@ -263,7 +267,8 @@ def roles_of(frame: pd.DataFrame, options: Options, name: str) -> Roles:
         if not problems:
             problems.append("what ± is has to be said: pm='ci', pm='se', or pm='sd' and n=N")
     if problems:
-        raise Unassigned(f"{name}: {'; '.join(problems)}", unnamed, missing, roles)
+        message = f"{name}: {'; '.join(problems)}"
+        raise Unassigned(message, roles, *missing, columns=unnamed)
     return roles
 
 
@@ -275,10 +280,7 @@ def declared(frame: pd.DataFrame, options: Options) -> Roles:
     InputError
         A column that does not exist, or that two options name.
     """
-    has_methods = any(ROLE_OF.get(plain_name(column)) == "method" for column in frame)
-    has_methods = has_methods or options.method is not None
-    # Where a column names methods, those that are no columns are values of it.
-    methods = [] if has_methods and not {*options.methods} <= {*frame} else options.methods
+    methods = columns_of_methods(frame, options)
     wide: dict[str, dict[str, object]] = {name: {"method": name} for name in methods}
     for word, names in options.columns.items():
         wide |= {name: {word: name} for name in names}
@@ -289,33 +291,31 @@ def declared(frame: pd.DataFrame, options: Options) -> Roles:
     count = options.n
     if count is not None and str(count) not in frame and re.fullmatch(r"[1-9]\d*", str(count)):
         count = int(count)
-    in_brackets = [column for column in frame if column.endswith(BRACKETS)]
     ignored = [name for name in options.ignore if name != BRACKETS.strip()]
-    singles = {name: [getattr(options, name)] for name in ("method", "group", "low", "high", "of")}
-    columns_of_option: dict[str, Iterable[str | None]] = {
-        **singles,
-        "value": [value],
-        "methods": methods,
-        "columns": [name for names in options.columns.values() for name in names],
-        "unit": options.unit,
-        "by": options.by,
-        "n": [count] if isinstance(count, str) else [],
-        "pm": [spread],
-        "ignore": ignored,
-    }
-    check_declared(frame, columns_of_option)
+    pairs = [(name, getattr(options, name)) for name in ("method", "group", "low", "high", "of")]
+    pairs += [("value", value), ("pm", spread), ("n", count if isinstance(count, str) else None)]
+    several = {"methods": methods, "unit": options.unit, "by": options.by, "ignore": ignored}
+    for option, columns in several.items():
+        pairs += [(option, column) for column in columns]
+    for names in options.columns.values():
+        pairs += [("columns", name) for name in names]
+    check_declared(frame, pairs)
     check_together(low=options.low, high=options.high)
     if value and wide:
         raise InputError(
             f"value = {value}; with columns of values it names what they measure, and no column"
         )
-    ignored += in_brackets if len(ignored) < len(options.ignore) else []
-    roles = Roles(
+    if len(ignored) < len(options.ignore):
+        ignored += [column for column in frame if column.endswith(BRACKETS)]
+    keys = dict(options.unit)
+    if options.group:
+        keys[options.group] = "group"
+    return Roles(
         method=options.method,
         value=value,
         wide=wide,
-        keys={**options.unit, **({options.group: "group"} if options.group else {})},
-        blocks=[*options.by],
+        keys=keys,
+        blocks={column: block_name(column) for column in options.by},
         spread=(kind, spread) if spread else None,
         count=count,
         low=options.low,
@@ -323,46 +323,49 @@ def declared(frame: pd.DataFrame, options: Options) -> Roles:
         of=options.of,
         ignored=dict.fromkeys(ignored, "ignored"),
     )
-    check_keys(roles)
-    return roles
 
 
-def check_declared(
-    frame: pd.DataFrame, columns_of_option: Mapping[str, Iterable[str | None]]
-) -> None:
+def columns_of_methods(frame: pd.DataFrame, options: Options) -> Sequence[str]:
+    """The option ``methods``, unless it chooses among the methods that a column names."""
+    named = [column for column in frame if ROLE_OF.get(plain_name(column)) == "method"]
+    is_choice = (named or options.method) and not {*options.methods} <= {*frame}
+    return [] if is_choice else options.methods
+
+
+def check_declared(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]]) -> None:
     """Raise `InputError` for a column that does not exist, or that two options name."""
     option_of: dict[str, str] = {}
-    for option, columns in columns_of_option.items():
-        for column in filter(None, columns):
-            check_column(option, column, frame)
-            if column in option_of:
-                raise InputError(
-                    f"{option} = {column}; {option_of[column]} names it too: a column has one role"
-                )
-            option_of[column] = option
-
-
-def check_beside_values(roles: Roles) -> None:
-    """Raise `InputError` for totals, or ends of intervals, beside several columns of values."""
-    for option in ("of", "low", "high"):
-        column = getattr(roles, option)
-        if column is not None and roles.wide:
+    for option, column in pairs:
+        if not column:
+            continue
+        check_column(option, column, frame)
+        if column in option_of:
             raise InputError(
-                f"{option} = {column}; it belongs to one column of values (value='COLUMN'), and "
-                f"{', '.join([*roles.wide][:4])} hold values"
+                f"{option} = {column}; {option_of[column]} names it too: a column has one role"
             )
+        option_of[column] = option
 
 
-def check_keys(roles: Roles) -> None:
-    """Raise `InputError` where two columns, or a column and names of columns, say the same of a row."""
+def check_roles(roles: Roles) -> None:
+    """Raise `InputError` where two columns, or a column and names of columns, say the same of a row,
+    and for totals, or ends of intervals, beside several columns of values.
+    """
     columns_of = {key: f"the names of {', '.join(roles.wide)}" for key in roles.wide_words()}
-    named = [*roles.keys.items(), *((column, block_name(column)) for column in roles.blocks)]
+    named = [*roles.keys.items(), *roles.blocks.items()]
+    named += [(roles.method, "method")] if roles.method else []
     for column, key in named:
         if key in columns_of:
             raise InputError(
                 f"{column} and {columns_of[key]} both say the {key} of a row: one of them can"
             )
         columns_of[key] = column
+    for option in ("of", "low", "high"):
+        column = getattr(roles, option)
+        if column is not None and roles.wide:
+            raise InputError(
+                f"{option} = {column}; it belongs to one column of values (value='COLUMN'), and "
+                f"{', '.join([*roles.wide][:SHOWN])} hold values"
+            )
 
 
 def leave_out_constant(frame: pd.DataFrame, roles: Roles) -> None:
@@ -424,8 +427,6 @@ def name_by_words(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
                 roles.value = columns[0]
         else:
             roles.keys[columns[0]] = role
-    if roles.wide and roles.method and "method" in roles.wide_words():
-        raise InputError(f"methods; the column {roles.method} names methods too: one of them can")
     file = next((name for name in (FILE, "name of file") if name in frame), None)
     if file and not roles.has(file) and roles.method:
         is_method = frame[file].astype(str).eq(frame[roles.method].astype(str))
@@ -452,7 +453,7 @@ def name_headers(frame: pd.DataFrame, roles: Roles) -> None:
 
     One of them is a measurement too where all its values are equal.
     """
-    if roles.value or roles.wide:
+    if roles.value or roles.wide or roles.of or roles.low:
         return
     wide: dict[str, dict[str, object]] = {}
     for column in unnamed_columns(frame, roles, constants=True):
@@ -510,15 +511,13 @@ def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
     if roles.spread and roles.count is None and len(counts) == 1:
         roles.count = counts[0]
     if roles.spread and roles.spread[0] == "sd" and roles.count is None:
-        raise Unassigned(
-            "a standard deviation beside a mean needs the number of values behind it (n=N)",
-            [], ["n"], roles,
-        )  # fmt: skip
+        message = "a standard deviation beside a mean needs the number of values behind it (n=N)"
+        raise Unassigned(message, roles, "n")
 
 
 def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
     """Raise `InputError` for what is no sample: curves of training, trials, summaries, shots in headers."""
-    keys = [column for column in (roles.method, *roles.keys, *roles.blocks) if column]
+    keys = roles.key_columns()
     are_told_apart = bool(keys) and not frame.duplicated(keys).any()  # then steps are a setting
     # Of settings that Optuna, and scikit-learn, tried.
     prefixes = ("params_", "param_") if "params" in frame else ("params_",)
@@ -605,8 +604,7 @@ def direction_of(roles: Roles, options: Options, tables: Sequence[Table]) -> boo
 
 def rows_by(frame: pd.DataFrame, roles: Roles, options: Options) -> pd.DataFrame:
     """A row per value: ``method``, ``accuracy``, ``half_width``, the keys, and the blocks."""
-    columns = dict(roles.keys)
-    columns |= {column: block_name(column) for column in roles.blocks}
+    columns = roles.keys | roles.blocks
     if roles.method:
         columns[roles.method] = "method"
     keyed = frame[[*columns]].rename(columns=columns)
@@ -712,9 +710,8 @@ def reading_sentence(
         more = ", …" if len(roles.wide) > SHOWN else ""
         source = f" (columns {', '.join([*roles.wide][:SHOWN])}{more})"
     parts = [f"{count:,} method{'' if count == 1 else 's'}{source}"]
-    columns = {key: column for column, key in roles.keys.items()}
-    columns |= {block_name(column): column for column in roles.blocks}
-    for key in dict.fromkeys((*NAMED_KEYS, *map(block_name, roles.blocks))):
+    columns = {key: column for column, key in (roles.keys | roles.blocks).items()}
+    for key in dict.fromkeys((*NAMED_KEYS, *roles.blocks.values())):
         if key not in rows or (key in SETTINGS and rows[key].nunique() < 2):
             continue
         size = rows[key].nunique()

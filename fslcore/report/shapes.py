@@ -44,15 +44,14 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
     rows, percent, measure = scaled(rows, roles, options, name=name, lower=lower, notes=notes)
     rows, summaries = without_summaries(rows)
     check_reference(rows, options)
-    blocks = tuple(named.block_name(column) for column in roles.blocks)
     for key in rows.columns.intersection(COUNT_KEYS):
         texts = rows[key].astype(str)
         digits = texts.str.extract(r"(\d+)")[0]
         is_number = digits.notna().all()  # no number is in all, beside 1 and 5
         rows[key] = digits.astype("int64") if is_number else digits.fillna(texts)
-    rows = with_units(rows, options, roles, blocks, notes)
+    rows = with_units(rows, options, roles, notes)
     rows = with_items_of_one_class(rows, notes)
-    shape = shape_of(rows, options, roles, blocks, notes)
+    shape = shape_of(rows, options, roles, notes)
     sentence = named.reading_sentence(rows, roles, measure, options, summaries)
     rows = rows.drop(columns=named.PLACE, errors="ignore")
     return Measurements(
@@ -60,7 +59,7 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
         shape,
         percent,
         (sentence, *dict.fromkeys(notes)),
-        blocks,
+        tuple(roles.blocks.values()),
         lower,
     )
 
@@ -145,15 +144,15 @@ def check_one_measure(rows: pd.DataFrame, roles: Roles) -> None:
     """Raise `Unassigned` for columns of values, of which no name says what they measure, in blocks of
     any kind: they may be accuracies in some and losses in others.
     """
-    for column in roles.blocks:
-        block = named.block_name(column)
+    for column, block in roles.blocks.items():
         if plain_name(column) not in ROLE_OF and rows[block].nunique() > 1:
             raise Unassigned(
                 f"nothing says what the columns measure, which may differ between blocks of {column}: "
                 "higher_is_better=True, or value='accuracy', if it is the same in all, "
                 f"or {column} for one of them (where={[f'{column}={rows[block].iloc[0]}']})",
-                [], ["measure"], roles,
-            )  # fmt: skip
+                roles,
+                "measure",
+            )
 
 
 def measure_of(roles: Roles, options: Options) -> str | None:
@@ -247,7 +246,7 @@ def check_reference(rows: pd.DataFrame, options: Options) -> None:
 
 
 def with_units(
-    rows: pd.DataFrame, options: Options, roles: Roles, blocks: Sequence[str], notes: list[str]
+    rows: pd.DataFrame, options: Options, roles: Roles, notes: list[str]
 ) -> pd.DataFrame:
     """Rows that have a value, with the key of their unit, and no row twice.
 
@@ -259,7 +258,7 @@ def with_units(
         Rows with the same keys; ``common`` where rows name no task and methods have different
         numbers of rows.
     """
-    keys = [*SETTINGS, *blocks, "seed", "draw", "run", "fold", "support", *UNIT_KEYS]
+    keys = [*SETTINGS, *roles.blocks.values(), "seed", "draw", "run", "fold", "support", *UNIT_KEYS]
     keys = ["method", *dict.fromkeys(key for key in keys if key in rows)]
     parts = {"class": "accuracies of the classes", "item": "answers to the items"}
     parts_of_task = [key for key in parts if key in keys]
@@ -285,8 +284,9 @@ def with_units(
         raise Unassigned(
             f"{first['method']} has {count:,} rows, and nothing says what a row is: rows='task', or "
             "item, class, seed, run, fold, dataset, where row k is the same for all methods",
-            [], ["rows"], roles,
-        )  # fmt: skip
+            roles,
+            "rows",
+        )
     hint = f" Columns without a role may tell them apart: {', '.join(left)}." if left else ""
     raise InputError(
         f"{count:,} rows have {place}: keep each once, name what differs (by=['COLUMN'], "
@@ -350,9 +350,7 @@ def averaged(rows: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
 # The shape ----------------------------------------------------------------------------------------
 
 
-def shape_of(
-    rows: pd.DataFrame, options: Options, roles: Roles, blocks: Sequence[str], notes: list[str]
-) -> Shape:
+def shape_of(rows: pd.DataFrame, options: Options, roles: Roles, notes: list[str]) -> Shape:
     """What the rows are a sample of.
 
     Raises
@@ -376,10 +374,10 @@ def shape_of(
     if units and "group" in rows:
         return Shape.ITEMS
     if seeded:
-        check_copies(rows, seeded[0], blocks, notes)
+        check_copies(rows, seeded[0], roles, notes)
     if not units:
-        return shape_of_means(rows, seeded, blocks, roles)
-    check_blocks(rows, seeded, blocks)
+        return shape_of_means(rows, seeded, roles)
+    check_blocks(rows, seeded, roles)
     if seeded:
         return shape_of_seeded(seeded[0], options, roles)
     if rows["accuracy"].isin([0.0, PERCENT]).all() and not options.lower_is_better:
@@ -388,11 +386,9 @@ def shape_of(
     return Shape.TASKS
 
 
-def shape_of_means(
-    rows: pd.DataFrame, seeded: Sequence[str], blocks: Sequence[str], roles: Roles
-) -> Shape:
+def shape_of_means(rows: pd.DataFrame, seeded: Sequence[str], roles: Roles) -> Shape:
     """`shape_of` one mean per cell."""
-    is_unit = "dataset" in rows and "dataset" not in blocks
+    is_unit = "dataset" in rows and "dataset" not in roles.blocks.values()
     datasets = rows["dataset"].nunique() if is_unit else 1
     if "half_width" in rows and rows["half_width"].notna().all():
         if seeded:
@@ -433,15 +429,17 @@ def shape_of_seeded(key: str, options: Options, roles: Roles) -> Shape:
     raise Unassigned(
         "what a seed numbers has to be said: seed='runs' (trainings), seed='tasks' (draws of tasks); "
         "of items also unit={'seed': 'support'} (examples or prompts)",
-        [], ["seed"], roles,
-    )  # fmt: skip
+        roles,
+        "seed",
+    )
 
 
-def check_blocks(rows: pd.DataFrame, seeded: Sequence[str], blocks: Sequence[str]) -> None:
+def check_blocks(rows: pd.DataFrame, seeded: Sequence[str], roles: Roles) -> None:
     """Raise `InputError` where the values of a method, under one seed, are one block of values
     again and again.
     """
-    groups = [name for name in ("method", *SETTINGS, *blocks, *seeded) if name in rows]
+    keys = ("method", *SETTINGS, *roles.blocks.values(), *seeded)
+    groups = [key for key in keys if key in rows]
     for place, part in rows.groupby(groups, sort=False):
         values = part["accuracy"].to_numpy()
         for times in range(2, 11):
@@ -454,14 +452,14 @@ def check_blocks(rows: pd.DataFrame, seeded: Sequence[str], blocks: Sequence[str
                 )
 
 
-def check_copies(rows: pd.DataFrame, key: str, blocks: Sequence[str], notes: list[str]) -> None:
+def check_copies(rows: pd.DataFrame, key: str, roles: Roles, notes: list[str]) -> None:
     """Raise `InputError` where two seeds, or runs, of a method have the very same numbers, and
     another does not.
 
     A method with the same numbers under every seed may be deterministic, which is noted, and a few
     different values, as where all answers are right, may come again by chance.
     """
-    groups = [name for name in ("method", *SETTINGS, *blocks) if name in rows]
+    groups = [c for c in ("method", *SETTINGS, *roles.blocks.values()) if c in rows]
     equal = []
     for place, part in rows.groupby(groups, sort=False):
         vectors = part.groupby(key, sort=False)["accuracy"].agg(tuple)

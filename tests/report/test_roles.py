@@ -306,8 +306,10 @@ def test_a_measure_that_is_no_accuracy_has_its_own_unit_and_no_bounds():
 
 def test_what_a_plus_minus_is_has_to_be_said():
     cells = pd.DataFrame({"method": ["a", "b"], "accuracy": ["70.1 ± 0.5", "68.0 ± 0.6"]})
-    with pytest.raises(UnnamedRoles, match="pm='ci', pm='se', or pm='sd' and n=N"):
+    with pytest.raises(UnnamedRoles, match="pm='ci', pm='se', or pm='sd' and n=N") as error:
         Results.from_frame(cells)
+    each = ["--pm ci", "--pm se", "--pm sd --n N"]
+    assert proposed.commands(error.value) == [f"fslcore report FILE {kind}" for kind in each]
     widths = {}
     for kind, options in {"ci": {}, "se": {}, "sd": {"n": 5}}.items():
         widths[kind] = Results.from_frame(cells, pm=kind, **options).methods["half_width"][0]

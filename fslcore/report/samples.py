@@ -146,8 +146,9 @@ def pair_row(
 
     The better of the two is the first on the units that both have, which need not be all of each.
     """
-    mean = interval.estimate
-    row: dict[str, Any] = {"a": pair[0], "b": pair[1], "difference": mean, **numbers_of(interval)}
+    if options.sign * interval.estimate < 0:
+        pair, interval = pair[::-1], -interval
+    row = {"a": pair[0], "b": pair[1], "difference": interval.estimate, **numbers_of(interval)}
     row |= {"test_df": np.inf, "test": test, "effect": ""}
     if interval.ends is None:
         row["p"] = interval.p_value
@@ -157,14 +158,9 @@ def pair_row(
         row["test_df"] = interval.df
     if margin is not None:
         equivalence = stats.tost(interval, margin)
-        low, high = equivalence.interval.low, equivalence.interval.high
-        row |= {"low_equivalent": low, "high_equivalent": high}
+        row["low_equivalent"] = equivalence.interval.low
+        row["high_equivalent"] = equivalence.interval.high
         row["p_equivalent"] = equivalence.p_value
-    if options.sign * mean < 0:
-        row |= {"a": pair[1], "b": pair[0], "difference": -mean}
-        for low_end, high_end in (("low", "high"), ("low_equivalent", "high_equivalent")):
-            if low_end in row:
-                row |= {low_end: -row[high_end], high_end: -row[low_end]}
     return row
 
 

@@ -8,7 +8,7 @@ on the bounds (`chance_of_equal`).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf, isfinite, isinf, isnan, nan, sqrt
 
 import numpy as np
@@ -163,6 +163,12 @@ class Interval:
             is_difference=is_difference,
             ends=(low, high),
         )
+
+    def __neg__(self) -> Interval:
+        """The interval of the opposite difference, that of the second method minus the first."""
+        bounds = None if self.bounds is None else (-self.bounds[1], -self.bounds[0])
+        ends = None if self.ends is None else (-self.high, -self.low)
+        return replace(self, estimate=-self.estimate, bounds=bounds, ends=ends)
 
     @property
     def equal_units(self) -> int:

@@ -285,6 +285,35 @@ def test_pairing_is_antisymmetric_and_against_a_constant_is_open(a, constant):
     assert against.half_width == pytest.approx(alone.half_width, abs=1e-9)
 
 
+def two_methods(kind, seed):
+    """Accuracies of two methods, in shares: usual ones, few or none that differ, or answers."""
+    a, b = np.random.default_rng(seed).uniform(0.3, 0.9, (2, 40))
+    if kind == "rare":
+        return np.where(np.arange(40) < 3, a, 0.7), np.full(40, 0.7)
+    if kind == "equal":
+        return np.full(40, 0.8), np.full(40, 0.7)
+    return (a > 0.5, b > 0.5) if kind == "answers" else (a, b)
+
+
+@pytest.mark.parametrize("kind", ["usual", "rare", "equal", "answers"])
+@pytest.mark.parametrize("seed", range(5))
+def test_minus_an_interval_is_that_of_methods_in_the_other_order(kind, seed):
+    a, b = two_methods(kind, seed)
+    if kind == "answers":
+        first, second = stats.mcnemar(a, b).interval, stats.mcnemar(b, a).interval
+    else:
+        first, second = (stats.paired_interval(*pair, bounds=(-1, 1)) for pair in ((a, b), (b, a)))
+    assert (-first).estimate == second.estimate and (-first).sign == -first.sign
+    assert ((-first).low, (-first).high) == (-first.high, -first.low)
+    assert ((-first).low, (-first).high) == pytest.approx((second.low, second.high), abs=1e-9)
+    opposite = -first
+    assert -opposite == first
+    if kind != "answers":
+        assert (-first).p_value == first.p_value
+        alone = stats.open_task_interval(a, bounds=(0, 1))
+        assert ((-alone).low, (-alone).high) == pytest.approx((-alone.high, -alone.low))
+
+
 def test_stats_needs_numpy_and_scipy_only():
     heavy = {"torch", "pandas", "PIL", "fslcore.datasets"}
     code = f"import sys, fslcore.stats; assert not {heavy} & sys.modules.keys()"

@@ -71,7 +71,7 @@ def content(results: Conclusions) -> dict[str, object]:
         "results": results,
         "sentences": sentences,
         "more_verdicts": counted(len(sentences) - words.MOST_LINES, "more verdict"),
-        "notes": [*results.applies, *words.readings_with_options(results)],
+        "notes": words.notes(results),
         "has_bars": words.has_bars(results),
         "comparisons": words.comparisons(results),
         "paper_sentence": words.paper_sentence(results),

@@ -26,8 +26,7 @@ def lines(results: Conclusions) -> list[str]:
     answer = sentences[: words.MOST_LINES]
     answer[1:1] = results.reading[:1]
     answer += left_out(len(sentences), "verdict", words.MOST_LINES)
-    answer += results.applies
-    answer += words.readings_with_options(results)
+    answer += words.notes(results)
     answer += results.cautions[:MOST_CAUTIONS]
     answer += ["", *mean_plot(results)]
     if len(results.pairs):
@@ -57,21 +56,16 @@ def difference_plot(results: Conclusions) -> list[str]:
     """The pairs of the verdicts on one axis with 0, and their effect sizes."""
     pairs = words.chosen_pairs(results)
     digits = words.digits_of(pairs)
-    drawn_pairs = pairs.head(MOST_ROWS)
-    differences = words.difference_texts(drawn_pairs, digits)
-    table = pd.DataFrame({f"{results.level} interval": differences})
-    if drawn_pairs["effect"].any():
-        table["effect size"] = words.effect_texts(drawn_pairs)
+    table = words.pair_table(results, pairs).filter(["difference", "effect size"])
+    table = table.rename(columns={"difference": f"{results.level} interval"}).head(MOST_ROWS)
     unit = "points" if results.percent else ""
-    drawn_pairs = drawn_pairs.assign(
-        label=words.pair_names(drawn_pairs), middle=drawn_pairs["difference"]
-    )
+    drawn_pairs = pairs.head(MOST_ROWS).assign(middle=pairs["difference"])
+    drawn_pairs["label"] = words.pair_names(drawn_pairs)
     if drawn_pairs["label"].map(len).max() > LABEL:  # then the first name stands above
         first = drawn_pairs["a"] + f" {MINUS} …"
         drawn_pairs["label"] = f"{MINUS} " + drawn_pairs["b"]
-        drawn_pairs["place"] = [
-            ", ".join(filter(None, row)) for row in zip(drawn_pairs["place"], first)
-        ]
+        heads = drawn_pairs["place"] + ", " + first
+        drawn_pairs["place"] = heads.where(drawn_pairs["place"] != "", first)
     plot = plot_lines(drawn_pairs, table, digits=digits, unit=unit, zero=True)
     return plot + left_out(len(pairs), "difference")
 

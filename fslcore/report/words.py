@@ -202,36 +202,29 @@ def mean_text(method: pd.Series, digits: int) -> str:
     return str(format_interval(*numbers, spec=f".{digits}f")).replace("-", MINUS)
 
 
-def pair_table(results: Conclusions) -> pd.DataFrame:
-    """Pairs for reading: difference with its interval, p-values and verdict."""
-    frame = results.pairs
+def pair_table(results: Conclusions, pairs: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Pairs, by default all, for reading: difference with its interval, p-values, verdict and effect
+    size.
+    """
+    frame = results.pairs if pairs is None else pairs
+    digits = digits_of(frame)
     table = placed(frame)
     if frame.empty:
         return table
     table["pair"] = pair_names(frame)
-    table["difference"] = difference_texts(frame, digits_of(frame))
+    table["difference"] = [
+        f"{signed(pair.difference, digits)} ({interval_text(pair.low, pair.high, digits)})"
+        for pair in frame.itertuples()
+    ]
     p_values = {"p": "p", "p, Holm": "p_holm"} if comparisons(results) > 1 else {"p": "p"}
     for heading, key in p_values.items():
         table[heading] = frame[key].map(p_text).str.removeprefix("p = ").str.removeprefix("p ")
     table["verdict"] = frame["verdict"]
     if frame["effect"].any():
-        table["effect size"] = effect_texts(frame)
+        symbols = frame["effect"].str.removeprefix("Cohen's ")
+        sizes = symbols + " = " + frame["effect_size"].map(signed)
+        table["effect size"] = sizes.where(symbols != "", "")
     return table
-
-
-def difference_texts(pairs: pd.DataFrame, digits: int) -> list[str]:
-    """'1.57 (0.46 to 2.68)' of each pair."""
-    return [
-        f"{signed(pair['difference'], digits)} ({interval_text(pair['low'], pair['high'], digits)})"
-        for _, pair in pairs.iterrows()
-    ]
-
-
-def effect_texts(pairs: pd.DataFrame) -> list[str]:
-    """'d_z = 0.42' of each pair, with the letter of its name; empty where there is none."""
-    symbols = pairs["effect"].str.removeprefix("Cohen's ")
-    sizes = pairs["effect_size"].map(signed)
-    return (symbols + " = " + sizes).where(symbols != "", "").tolist()
 
 
 def aligned(table: pd.DataFrame) -> list[str]:
@@ -242,9 +235,10 @@ def aligned(table: pd.DataFrame) -> list[str]:
     return [row.rstrip() for row in rows]
 
 
-def readings_with_options(results: Conclusions) -> list[Note]:
-    """The readings that an option could change, which a user has to see."""
-    return [note for note in results.reading if isinstance(note, Note)][:3]
+def notes(results: Conclusions) -> list[str]:
+    """What verdicts apply to, and the readings that an option could change: a user has to see them."""
+    readings = [note for note in results.reading if isinstance(note, Note)]
+    return [*results.applies, *readings[:3]]
 
 
 def paper_sentence(results: Conclusions) -> str:

@@ -235,13 +235,14 @@ def analyse_printed(place: Place) -> list[Sample]:
     rows = place.rows.set_index("method")
     means, half_widths = rows["accuracy"], rows["half_width"]
     level, margin = place.options.level, place.options.margin
+    printed = partial(Interval, confidence_level=level, n=0, target=Target.NEW_TASKS)
 
     def mean(name: str) -> Interval:
-        return printed_interval(means[name], half_widths[name], level)
+        return printed(means[name], half_widths[name])
 
     def worst_difference(first: str, second: str) -> Interval:
         half_width = np.hypot(half_widths[first], half_widths[second])
-        return printed_interval(means[first] - means[second], half_width, level)
+        return printed(means[first] - means[second], half_width)
 
     intervals = named_intervals(means, place.options, mean, worst_difference)
     sample = sample_of_intervals(intervals, place, "task", "unpaired z-test", margin=margin)
@@ -254,11 +255,6 @@ def analyse_printed(place: Place) -> list[Sample]:
     pairs["paired_half_width"] = np.sqrt(a**2 + b**2 - 2 * AGREEMENT * a * b)
     pairs[["spread", "standard_error"]] = np.nan
     return [sample]
-
-
-def printed_interval(mean: float, half_width: float, level: float) -> Interval:
-    """A printed mean with its ±, which is normal."""
-    return Interval(float(mean), float(half_width), level, 0, Target.NEW_TASKS)
 
 
 def analyse_outcomes(place: Place) -> list[Sample]:

@@ -10,10 +10,13 @@ MINUS = "−"
 PLUS_MINUS = r"(?:±|\+\s*/?\s*-|\$?\\pm\$?)"
 NUMBER = r"[-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?"
 CELL = re.compile(
-    rf"\$?\s*({NUMBER})\s*(?:\\?%)?\s*(?:{PLUS_MINUS}\s*(?P<half>{NUMBER})"
-    rf"|(?:\(|\$?_\{{)\s*(?P<sign>{PLUS_MINUS})?\s*(?P<inside>{NUMBER})\s*[)}}])?"
+    rf"\$?\s*({NUMBER})\s*(?:\\?%)?\s*(?:{PLUS_MINUS}\s*(?P<half>{NUMBER})\s*(?:\\?%)?"
+    rf"\s*(?:\(\s*(?P<rank>{NUMBER})\s*\))?|(?:\(|\$?_\{{)\s*(?P<sign>{PLUS_MINUS})?\s*(?P<inside>{NUMBER})\s*[)}}])?"
     r"\s*(?:\\?%)?\s*\$?"
 )
+LINK = re.compile(
+    r"\[([^\[\]]*)\]\([^()\s]*\)|\[\^\w+\]"
+)  # of Markdown, and a mark of its footnotes
 MARKUP = re.compile(r"\\text(?:bf|it)\{([^{}]*)\}|\\(?:underline|mathbf)\{([^{}]*)\}|\*\*(.*?)\*\*")
 
 
@@ -33,7 +36,8 @@ def level_text(level: float) -> str:
 
 
 def without_markup(text: str) -> str:
-    """Text without bold, italic and underlining of LaTeX and Markdown."""
+    """Text without bold, italic and underlining of LaTeX and Markdown, and without links."""
+    text = LINK.sub(lambda match: match[1] or "", text)
     return MARKUP.sub(lambda match: match[match.lastindex or 0], text).strip()
 
 

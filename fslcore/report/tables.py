@@ -34,7 +34,8 @@ def parts_of_cell(text: str) -> tuple[str, str, str] | None:
     if match is None:
         return None
     half_width = half_width_of(match)
-    return match[1], half_width, "" if half_width else match["inside"] or ""
+    in_brackets = match["rank"] if half_width else match["inside"]
+    return match[1], half_width, in_brackets or ""
 
 
 def typed(frame: pd.DataFrame, file: str, decimal: str = "unknown") -> Reading:

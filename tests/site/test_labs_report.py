@@ -150,6 +150,7 @@ def script_of_columns():
         "INDEX_NAME": of_javascript(vocabulary.INDEX_NAME),
         "NUMBERED": of_javascript(vocabulary.NUMBERED),
         "CELL": of_javascript(numbers.CELL),
+        "LINK": of_javascript(numbers.LINK),
         "MARKUP": of_javascript(numbers.MARKUP),
         "PLUS_MINUS": of_javascript(numbers.PLUS_MINUS),
         "THOUSANDS": of_javascript(cells.THOUSANDS),

@@ -10,7 +10,7 @@
   const PLAIN_NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
   const EMPTY_CELLS = new Set(DECLARED.EMPTY_CELLS);
   const fully = (pattern, flags = "") => new RegExp(`^(?:${pattern})$`, flags);
-  const CELL = fully(DECLARED.CELL), THOUSANDS = new RegExp(DECLARED.THOUSANDS, "g"), MARKUP = new RegExp(DECLARED.MARKUP, "g"), SIGN = new RegExp(`\\s*(${DECLARED.PLUS_MINUS})\\s*`, "g");
+  const CELL = fully(DECLARED.CELL), THOUSANDS = new RegExp(DECLARED.THOUSANDS, "g"), LINK = new RegExp(DECLARED.LINK, "g"), MARKUP = new RegExp(DECLARED.MARKUP, "g"), SIGN = new RegExp(`\\s*(${DECLARED.PLUS_MINUS})\\s*`, "g");
 
   /** What has no true reading here; `options` are those that the command needs to read it. */
   class Refusal extends Error {
@@ -22,7 +22,7 @@
 
   // ---------------------------------------------------------------- cells
 
-  const withoutMarkup = text => text.replace(MARKUP, (whole, ...groups) => groups.find(group => typeof group === "string") ?? "").trim();
+  const withoutMarkup = text => text.replace(LINK, (whole, shown) => shown ?? "").replace(MARKUP, (whole, ...groups) => groups.find(group => typeof group === "string") ?? "").trim();
   const numberIn = text => CELL.exec(withoutMarkup(text.replaceAll("−", "-")));
   const isValue = text => numberIn(text) !== null || (text.trim() !== "" && EMPTY_CELLS.has(text.trim().toLowerCase()));
 
@@ -40,8 +40,8 @@
     if (Object.hasOwn(DECLARED.TRUTH, word)) return [String(DECLARED.TRUTH[word]), "", ""];
     const found = numberIn(text);
     if (found === null) return null;
-    const { half, sign, inside } = found.groups, halfWidth = half || (sign ? inside : "") || "";
-    return [found[1], halfWidth, halfWidth ? "" : inside || ""];
+    const { half, rank, sign, inside } = found.groups, halfWidth = half || (sign ? inside : "") || "";
+    return [found[1], halfWidth, (halfWidth ? rank : inside) || ""];
   }
 
   const toNumber = text => (PLAIN_NUMBER.test(text) ? Number(text) : NaN);

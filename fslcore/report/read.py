@@ -11,7 +11,7 @@ import os
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from .vocabulary import is_accuracy, plain_name
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log", ".out", ".md", ".tex", "")
 PREDICTIONS = {"predictions", "preds", "ypred", "groundtruths", "groundtruth", "ytrue"}
+BOXES = {"bbox", "segmentation", "boxes"}
 NUMBERED_PARTS = ("seed", "run", "fold", "task", "split")  # of a path, before their number
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".tgz")
 PICKLES = (".pkl", ".pickle", ".pt", ".pth")
@@ -270,6 +271,11 @@ def read_json(path: Path, options: Options) -> tuple[pd.DataFrame, list[str], bo
         raise InputError(
             f"{path.name} must be a list of records, or an object, got {quoted(content)}"
         )
+    if {"results", "configs", "versions"} <= {*content}:
+        raise InputError(
+            f"{path.name} has the means of lm-eval for one model: bring the samples that its option "
+            "log_samples writes, or a table with a row per benchmark and a column per model"
+        )
     frame = logs.mteb_frame(content, path)
     if frame is not None:
         return frame, [], True
@@ -322,19 +328,32 @@ def parsed_json(text: str) -> object:
     return json.loads(text, object_pairs_hook=unique_keys)
 
 
+def numbers_by_keys(node: object, keys: tuple[str, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The keys, the place in a list, and the value of each number in dicts of dicts."""
+    if isinstance(node, dict):
+        for key, inner in node.items():
+            yield from numbers_by_keys(inner, (*keys, key))
+    else:
+        for place, value in enumerate(node if isinstance(node, list) else [node]):
+            yield (*keys, place, value)
+
+
 def frame_of_dicts(content: dict[str, dict[str, Any]], path: Path) -> Reading:
-    """Numbers, or lists of them, by two keys; what the keys are is asked."""
+    """Numbers, or lists of them, by two keys or more; what the keys are is asked."""
     if {plain_name(key) for key in next(iter(content.values()))} & PREDICTIONS:
         raise InputError(
             f"{path.name} has predictions and right answers, which are to be scored first: 1 for each "
             "right answer, 0 for each wrong one"
         )
-    rows = []
-    for first, inner in content.items():
-        for second, values in inner.items():
-            values = values if isinstance(values, list) else [values]
-            rows += [(first, second, place, value) for place, value in enumerate(values)]
-    frame = pd.DataFrame(rows, columns=["key 1", "key 2", "place", "numbers"])
+    rows = [*numbers_by_keys(content)]
+    depth = len(rows[0])
+    if any(len(row) != depth for row in rows):
+        raise InputError(
+            f"{path.name} has numbers at different depths; say where they are, by JMESPath "
+            "(value='results[].accuracy')"
+        )
+    keys = [f"key {number}" for number in range(1, depth - 1)]
+    frame = pd.DataFrame(rows, columns=[*keys, "place", "numbers"])
     if frame["place"].max() == 0:
         del frame["place"]
     return typed(frame, path.name)
@@ -370,6 +389,11 @@ def without_nested(frame: pd.DataFrame, nested: Sequence[str], path: Path) -> Re
     """The columns of simple values, and a note on those of lists or objects; accuracies among these
     are refused.
     """
+    if BOXES & {*nested}:
+        raise InputError(
+            f"{path.name} has detections, whose scores are confidences: evaluate them first, and bring "
+            "a value per image or per class"
+        )
     accuracies = [name for name in nested if is_accuracy(name)]
     if accuracies:
         raise InputError(
@@ -400,6 +424,13 @@ def read_spreadsheet(path: Path) -> Reading:
     has_value = frame.notna().any(axis=1)
     if not has_value.any():
         raise InputError(f"{path.name}: its first sheet has no rows")
+    filled = frame.columns[frame.notna().any()]
+    nameless = [name for name in filled if re.fullmatch(r"Unnamed: \d+", str(name))]
+    if len(nameless) > 1:
+        raise InputError(
+            f"{path.name}: {len(nameless)} cells of the first row of its sheet are empty, so it is no "
+            "line of names: remove titles and merged cells, and write one line of names"
+        )
     # Among numbers alone, an empty row is a task without a value.
     numbers_only = frame.dtypes.map(lambda dtype: dtype.kind in "iuf").all()
     last = has_value[has_value].index[-1]

@@ -30,6 +30,7 @@ from .vocabulary import (
     STEPS,
     TRIALS,
     VOCABULARY,
+    VOTES,
     is_accuracy,
     is_lower_better,
     kind_of_spread,
@@ -538,6 +539,12 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
                 f"{name}: {column} numbers the trials of a search: they are no sample, and the best of "
                 "them is too high. Bring the chosen setting on several seeds, tasks or data sets"
             )
+    votes = [column for column in unnamed_columns(frame, roles) if plain_name(column) in VOTES]
+    if votes:
+        raise InputError(
+            f"{name} has votes between two methods (column {votes[0]}), which need a model of "
+            "preferences (Bradley and Terry's); bring a score of each method per item"
+        )
     for column in [column for column in frame if not is_numeric(frame[column])]:
         texts = {*frame[column].astype(str).str.lower()}
         if texts >= DESCRIBED or texts >= REPORTED:

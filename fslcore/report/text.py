@@ -54,7 +54,8 @@ def read_text(path: Path, options: Options) -> Reading:
         numbers = range(1, len(rows[0]) + 1)
         names = ["numbers"] if kind == "one" else [f"column {number}" for number in numbers]
     else:
-        names = checked_names(rows.pop(0), path.name)
+        names = checked_names(rows, path.name)
+        rows = rows[1:]
         places = [place - 1 for place in places[1:]]
         if any([*map(without_markup, row)] == names for row in rows):
             raise InputError(
@@ -64,6 +65,7 @@ def read_text(path: Path, options: Options) -> Reading:
     check_comments(between, path.name)
     cells = pd.DataFrame(rows, index=places, columns=names, dtype=object)
     frame, more_notes = typed(cells, path.name, options.decimal)
+    check_names_are_no_values(frame, path.name)
     return frame, [*notes, *more_notes]
 
 
@@ -257,11 +259,12 @@ def check_widths(rows: Sequence[Sequence[str]], lines: Sequence[str], file: str)
             )
 
 
-def checked_names(names: list[str], file: str) -> list[str]:
-    """The names of columns; each may stand once."""
-    names = [without_markup(html.unescape(name)) for name in names]
+def checked_names(rows: Sequence[Sequence[str]], file: str) -> list[str]:
+    """The names of columns, in the first row; each may stand once."""
+    names = [without_markup(html.unescape(name)) for name in rows[0]]
     repeated = [name for name, count in Counter(names).items() if count > 1 and name]
-    if repeated and not names[0]:
+    names_index = any(row[0] and not any(row[1:]) for row in rows[1:4])  # a line of pandas
+    if repeated and (not names[0] or names_index):
         raise InputError(
             f"{file} has several lines of names, as pandas writes them: "
             'df.columns = ["_".join(names) for names in df.columns] and df.reset_index() before '
@@ -270,6 +273,17 @@ def checked_names(names: list[str], file: str) -> list[str]:
     if repeated:
         raise InputError(f"{file} has two columns {repeated[0]}; give one of them another name")
     return [name or f"column {number}" for number, name in enumerate(names, 1)]
+
+
+def check_names_are_no_values(frame: pd.DataFrame, file: str) -> None:
+    """Raise `InputError` for a column called by a fraction that may be one of its values."""
+    for name, values in frame.items():
+        is_fraction = re.fullmatch(r"-?\d*\.\d+", str(name)) and values.dtype.kind == "f"
+        if is_fraction and values.min() <= float(str(name)) <= values.max():
+            raise InputError(
+                f"{file}: its first line has the value {name} and seems to hold results: write a line "
+                "of names above it, or give that column another name"
+            )
 
 
 def unlike_a_table(file: str, lines: Sequence[str]) -> str:

@@ -51,6 +51,7 @@ FACTS = set(
 )
 STEPS = set("epoch epochs step steps globalstep iteration iterations iter".split())
 TRIALS = set("trial trialid trialnumber".split())
+VOTES = {"winner", "preference", "preferred"}
 METRICS = {"metric", "measure", "metricname"}
 SUMMARIES = set(
     "count mean means avg average median sum total overall all min max std sd mittelwert "

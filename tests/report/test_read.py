@@ -154,6 +154,50 @@ def test_a_spreadsheet_is_read_or_its_package_is_named(tmp_path, monkeypatch):
         proposed.read(path)
 
 
+def test_a_sheet_with_a_title_is_refused_as_such(tmp_path):
+    path = tmp_path / "book.xlsx"
+    rows = [["Table 2"], ["task", *ACCURACIES], *ACCURACIES.reset_index().to_numpy().tolist()]
+    pd.DataFrame(rows).to_excel(path, index=False, header=False)
+    with refuses("cells of the first row of its sheet are empty", "no line of names"):
+        Results.read(path)
+
+
+def test_a_pivot_of_pandas_is_refused_as_one(tmp_path):
+    path = tmp_path / "r.csv"
+    rows = [(d, m, s, 70.5 + s) for d in "xy" for m in "ab" for s in range(2)]
+    table = pd.DataFrame(rows, columns=["dataset", "method", "seed", "acc"])
+    table.pivot(index="dataset", columns=["method", "seed"], values="acc").to_csv(path)
+    with refuses("several lines of names"):
+        Results.read(path)
+
+
+def test_results_in_the_place_of_names_are_refused(tmp_path):
+    path = tmp_path / "q.txt"
+    path.write_text("".join(f"ndcg\t{700 + k}\t0.{31 + k}\n" for k in (3, 1, 9, 4)))
+    with refuses("its first line has the value 0.34 and seems to hold results"):
+        Results.read(path)
+    path.write_text("method,0.1,0.5\na,61.5,70.25\nb,60.5,69.5\n")
+    with refuses("have no role"):
+        Results.read(path)
+
+
+def test_cells_with_links_and_ranks_are_numbers(tmp_path):
+    path = tmp_path / "r.md"
+    ours = ["[**72.5 ± 0.4**](https://x.org/a)", "68.1±0.5 (1)", "70.0 ± 0.3"]
+    rows = [f"| {d} | {a} | 65.5 ± 0.4 (2) |" for d, a in zip("xyz", ours, strict=True)]
+    path.write_text("\n".join(["| dataset | ours[^1] | base |", "|---|---|---|", *rows]))
+    results = Results.read(path, methods=["ours", "base"], ignore=["()"], pm="ci")
+    means = results.methods.groupby("method")["mean"].agg(list)
+    assert sorted(means["ours"]) == [68.1, 70.0, 72.5] and set(means["base"]) == {65.5}
+
+
+def test_a_column_of_empty_values_alone_is_said_to_be_one(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("method,task,acc\na,1,nan\na,2,nan\nb,1,nan\nb,2,nan\n")
+    with refuses("no row has a value"):
+        Results.read(path)
+
+
 def with_decimal_commas(numbers):
     return "\n".join(["ours", *(str(number).replace(".", ",") for number in numbers)])
 

@@ -15,7 +15,7 @@ import pandas as pd
 from ..errors import InputError, check_together, quoted, shown, suggestion
 from .model import SETTINGS, UNIT_KEYS, Table
 from .options import UNITS, Options
-from .tables import is_value
+from .tables import EMPTY_CELLS, is_value
 from .vocabulary import (
     ANSWERS,
     COUNTS,
@@ -40,6 +40,7 @@ from .vocabulary import (
 
 PLUS_MINUS, BRACKETS = " ±", " ()"  # at the end of columns that cells with two numbers give
 FILE = "file"
+NAMELESS = "numbers"  # of a file of numbers alone
 PLACE = "place in file"
 NAMED_KEYS = (*UNIT_KEYS, "support", "seed", "draw", "run", "fold", "group", *SETTINGS)
 PLURALS = {
@@ -288,6 +289,8 @@ def declared(frame: pd.DataFrame, options: Options) -> Roles:
     # Of several columns of values, the option names what they measure.
     has_value = options.value in frame or not (options.methods or options.columns)
     value = options.value if has_value else None
+    if options.value is not None and options.value not in frame and NAMELESS in frame:
+        value = NAMELESS  # the option names what these measure
     kind, _, spread = (options.pm or "").partition("=")
     count = options.n
     if count is not None and str(count) not in frame and re.fullmatch(r"[1-9]\d*", str(count)):
@@ -589,13 +592,14 @@ def direction_of(roles: Roles, options: Options, tables: Sequence[Table]) -> boo
     if options.lower_is_better or options.higher_is_better:
         return options.lower_is_better
     chosen = [condition.rpartition("=")[2] for condition in options.where]
-    names = [roles.value or "", roles.method or "", options.value or "", *roles.wide, *chosen]
+    value = None if roles.value == NAMELESS else roles.value
+    names = [value or "", roles.method or "", options.value or "", *roles.wide, *chosen]
     if any("↓" in name for name in names):
         return True
-    if any("↑" in name for name in names) or (roles.value and is_accuracy(roles.value)):
+    if any("↑" in name for name in names) or (value and is_accuracy(value)):
         return False
     asked = [name for name in names if is_lower_better(name)]
-    if not roles.value:
+    if not value:
         for table in tables:
             asked += words_of(table.stem) & (LOWER_IS_BETTER - {"time", "times", "error"})
     if asked:
@@ -661,7 +665,8 @@ def numbers(frame: pd.DataFrame, column: str) -> pd.Series:
     values = pd.to_numeric(cells.where(cells.ne("")), errors="coerce")
     is_text = ~cells.astype(str).map(is_value) & cells.notna() & cells.ne("")
     if not is_text.any():  # two decimal signs in one column
-        is_text = values.isna() & cells.notna() & cells.ne("")
+        is_empty = cells.astype(str).str.strip().str.lower().isin(EMPTY_CELLS)
+        is_text = values.isna() & cells.notna() & ~is_empty
     if is_text.any():
         row = int(is_text.to_numpy().argmax())
         has_comma = is_value(str(cells.iloc[row])) and "," in str(cells.iloc[row])

@@ -42,7 +42,7 @@ def measurements(tables: Sequence[Table], options: Options) -> Measurements:
     rows = named.rows_by(frame, roles, options)
     rows = with_methods(rows, tables, options, notes)
     rows, percent, measure = scaled(rows, roles, options, name=name, lower=lower, notes=notes)
-    rows, summaries = without_summaries(rows)
+    rows, summaries = without_summaries(rows, [*roles.blocks.values()])
     check_reference(rows, options)
     for key in rows.columns.intersection(COUNT_KEYS):
         texts = rows[key].astype(str)
@@ -120,7 +120,7 @@ def scaled(
             "lower_is_better=True where lower is better"
         )
     if options.out_of is None:
-        check_one_unit(rows, name)
+        check_one_unit(rows, name, measure)
     if "half_width" in rows:
         rows["half_width"] *= PERCENT / full_score
     if full_score == 1 and not values.isin([0.0, 1.0]).all():
@@ -161,10 +161,10 @@ def measure_of(roles: Roles, options: Options) -> str | None:
         column, _, value = condition.partition("=")
         if plain_name(column) in METRICS and not column.endswith("!"):
             return value
-    return roles.value or options.value
+    return options.value if roles.value in (None, named.NAMELESS) else roles.value
 
 
-def check_one_unit(rows: pd.DataFrame, name: str) -> None:
+def check_one_unit(rows: pd.DataFrame, name: str, measure: str | None) -> None:
     """Raise `InputError` where some values are in shares and others in percent."""
     positive = rows["accuracy"][rows["accuracy"] > 0]
     if positive.empty or positive.max() <= 1:
@@ -173,21 +173,23 @@ def check_one_unit(rows: pd.DataFrame, name: str) -> None:
     highest = positive.groupby(rows["method"]).max()
     if len(small) or highest.min() <= 1 or positive.median() <= 1:
         small = positive[positive <= 1]
+        other = "" if measure else "; if they are no accuracies, name their measure (value='score')"
         raise InputError(
             f"{name} has the values {small.iloc[0]:g} and {positive.max():g}: shares and percent are "
-            "mixed; write one unit, or say out_of=100 if all are percent"
+            f"mixed; write one unit, or say out_of=100 if all are percent{other}"
         )
 
 
-def without_summaries(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def without_summaries(rows: pd.DataFrame, blocks: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
     """The rows without those of means over the others, and what these are called."""
     left: list[str] = []
-    for key in ("task", "item", "dataset", "class", "method", "seed", "run", "fold", "draw"):
+    keys = ("task", "item", "dataset", "class", "method", "seed", "run", "fold", "draw")
+    for key in (*keys, *(block for block in blocks if block not in SETTINGS)):
         if key not in rows:
             continue
         texts = rows[key].astype(str)
         summaries = {text for text in texts.unique() if is_summary(text)}
-        if key != "method":
+        if key != "method" and key not in blocks:
             summaries |= mean_of_the_others(rows, key)
         if summaries and len(summaries) < texts.nunique():
             left += sorted(summaries)

@@ -63,6 +63,16 @@ def test_a_last_row_that_is_near_the_mean_is_a_unit():
     assert {*report_on(table).methods["n"]} == {len(DATASETS) + 1}
 
 
+def test_a_block_of_means_is_no_block():
+    table = datasets_by_methods().iloc[:-1].rename(columns={"Dataset": "Source"}).round(2)
+    table.loc[len(table)] = ["Average rank", 1.9, 1.1]
+    for sign in ("CoOp", "Ours"):
+        table[sign] = table[sign].astype(str) + " ± 0.5"
+    roles = {"methods": ["CoOp", "Ours"], "by": ["Source"], "pm": "ci", "value": "accuracy"}
+    results = Results.from_frame(table, **roles)
+    assert len(results.pairs) == len(DATASETS)
+
+
 def test_a_fold_of_means_is_no_fold():
     rows = [("ours", k, 71.2 + k) for k in range(5)] + [
         ("base", k, 69.9 + k**0.5) for k in range(5)

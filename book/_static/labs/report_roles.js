@@ -76,6 +76,12 @@
       return this.columns(role)[0] ?? null;
     }
 
+    /** The name of the column of values; null for that of a file of numbers alone. */
+    get measure() {
+      const value = this.column("value");
+      return value === "numbers" ? null : value;
+    }
+
     /** By column of values, what its name is: {method: "ours"}. */
     get wide() {
       const namesOf = (column, role) => {
@@ -210,7 +216,7 @@
   /** Whether lower values are better: by an arrow, an answer, or the measure's name, which is asked. */
   function isLowerBetter(table, roles, { better, roles: said }) {
     if (better) return better === "lower";
-    const value = roles.column("value"), rows = [...said.values()].filter(role => role.startsWith("where:")).map(role => role.slice(6).replace(/^.*=/s, ""));
+    const value = roles.measure, rows = [...said.values()].filter(role => role.startsWith("where:")).map(role => role.slice(6).replace(/^.*=/s, ""));
     const names = [value, roles.column("method"), ...roles.wide.map(([column]) => column), ...rows].filter(Boolean);
     if (names.some(name => name.includes("↓"))) return true;
     if (names.some(name => name.includes("↑")) || (value !== null && isAccuracy(value))) return false;

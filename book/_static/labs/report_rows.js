@@ -57,7 +57,7 @@
   /** What the values measure: the metric that was chosen, or the name of their column. */
   function measureOf(roles, choices) {
     const chosen = [...choices.roles].find(([column, role]) => role.startsWith("where:") && sets.METRICS.has(plainName(column)));
-    return chosen ? chosen[1].slice(6) : roles.column("value");
+    return chosen ? chosen[1].slice(6) : roles.measure;
   }
 
   /** Accuracies in percent, other measures as written: {percent, measure}, what they are in words. */
@@ -102,12 +102,12 @@
   }
 
   /** [rows, names]: the rows without those of means over the others, and what these are called. */
-  function withoutSummaries(rows) {
+  function withoutSummaries(rows, blocks) {
     const left = [];
     let kept = rows;
-    for (const key of ["task", "item", "dataset", "class", "method", "seed", "run", "fold", "draw"]) {
+    for (const key of ["task", "item", "dataset", "class", "method", "seed", "run", "fold", "draw", ...blocks.filter(block => !SETTINGS.includes(block))]) {
       const names = hasKey(kept, key) ? distinct(kept, key).map(textOf) : [];
-      const summaries = names.filter(name => isSummary(name) || (key !== "method" && name === meanOfOthers(kept, key, names)));
+      const summaries = names.filter(name => isSummary(name) || (key !== "method" && !blocks.includes(key) && name === meanOfOthers(kept, key, names)));
       if (!summaries.length || summaries.length === names.length) continue;
       left.push(...summaries.sort());
       kept = kept.filter(row => !summaries.includes(textOf(row[key])));
@@ -272,7 +272,7 @@
     checkRoles(table, roles);
     const lower = isLowerBetter(table, roles, choices), named = withMethods(rowsBy(table, roles), table, notes);
     const { percent, measure: words } = scale(named, { table, roles, choices, lower, notes });
-    const [kept, summaries] = withoutSummaries(named), blocks = roles.columns("by").map(blockName);
+    const blocks = roles.columns("by").map(blockName), [kept, summaries] = withoutSummaries(named, blocks);
     for (const key of COUNT_KEYS.filter(name => hasKey(kept, name))) {
       const digits = kept.map(row => /\d+/.exec(textOf(row[key]))?.[0]), isNumber = !digits.includes(undefined); // no number is in all, beside 1 and 5
       kept.forEach((row, i) => (row[key] = isNumber ? Number(digits[i]) : digits[i] ?? textOf(row[key])));

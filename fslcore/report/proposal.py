@@ -22,6 +22,7 @@ from .options import UNITS, Options
 from .read import matching, path_pattern
 from .roles import BRACKETS, FILE, PLUS_MINUS, Direction, Unassigned, is_numeric
 from .vocabulary import (
+    FACTS,
     INDEX_NAME,
     KIND_OF_SPREAD,
     LOWER_IS_BETTER,
@@ -44,14 +45,14 @@ LIKE_VALUES = (
     "acc accuracy correct passed success successes score scores result value reward em f1 auc map "
     "bleu rouge performance test mean".split()
 )
-PLACES = {"key 1", "key 2", "place", "row", "column"}  # of JSON and arrays: they may be anything
+PLACES = {"place", "row", "column", *(f"key {number}" for number in range(1, 9))}  # may be anything
 SETTINGS_OF_RUNS = set(
     "rank improvement delta diff difference gain margin pvalue p lr learning wd batch size count n id seed "
-    "lambda alpha temperature params flops".split()
+    "lambda alpha temperature dropout params flops".split()
 )
 IN_TRAINING = set("train training val valid validation dev".split())
 NO_VALUES = LOWER_IS_BETTER | IN_TRAINING | STEPS | {*KIND_OF_SPREAD} | SETTINGS_OF_RUNS
-NO_RESULTS = NO_VALUES | OTHER_MEASURES | {"time", "test", "avg", "average"}
+NO_RESULTS = NO_VALUES | OTHER_MEASURES | FACTS | {"time", "test", "avg", "average"}
 LIKE_COUNTS = {"seeds", "runs", "folds", "episodes", "repeats", "repetitions"}
 LIKE_RUNS = {"run", "rep", "repeat", "repetition", "replicate", "trial", "iteration", "restart"}
 LIKE_ITEMS = set(
@@ -140,6 +141,8 @@ def could_be(column: str, values: pd.Series, error: Unassigned) -> str:
     if column.endswith(PLUS_MINUS):
         mean = quoted(column.removesuffix(PLUS_MINUS))
         return f"of the values of {mean}: --value {mean}, --ignore NAME"
+    if plain_name(column) in METRICS and values.nunique() > 1:
+        return "measures, of which one is read: --where NAME=VALUE, --ignore NAME"
     choices = []
     is_part_of_mean = error.roles.value is not None and is_summary(error.roles.value)
     if is_numeric(values) and ("value" in error.missing or is_part_of_mean):
@@ -274,11 +277,22 @@ def guessed_answer(error: Unassigned, frame: pd.DataFrame) -> dict[str, object]:
 
 
 def chosen_part(column: str, values: pd.Series) -> str | None:
-    """The rows that a column of metrics or of splits suggests."""
+    """The rows that a column of metrics or of splits suggests.
+
+    Raises
+    ------
+    InputError
+        Several metrics, none of them an accuracy.
+    """
     plain = plain_name(column)
     texts = [str(value) for value in values.unique()]
     if plain in METRICS:
         likely = [text for text in texts if words_of(text) & {"acc", "accuracy"}]
+        if not likely and len(texts) > 1:
+            raise InputError(
+                f"{column} has {len(texts)} measures, {', '.join(texts[:SHOWN])}: choose one, such as "
+                f"where={[f'{column}={texts[0]}']}"
+            )
         return f"{column}={likely[0]}" if likely else None
     if "test" in texts and {*texts} <= IN_TRAINING | {"test"}:
         return f"{column}=test"
@@ -315,7 +329,8 @@ def guessed_values(
     others = [column for column in numeric if column not in likely]
     more = [column for column in others if may_be_a_method(column, measured, frame)]
     is_one_kind = are_one_measure(measured, with_word, roles) and are_on_one_scale(measured, frame)
-    if len(measured) < 2 or more or not is_one_kind:
+    has_spread = any(plain_name(column) in KIND_OF_SPREAD for column in numeric)  # of one of them
+    if len(measured) < 2 or more or has_spread or not is_one_kind:
         raise several_values([*likely, *more])
     texts = [column for column in columns if column not in numeric]
     return guessed_columns(measured, texts, roles, frame)
@@ -339,7 +354,12 @@ def likely_values(columns: Sequence[str], frame: pd.DataFrame) -> list[str]:
     fractions = [column for column in likely if not is_whole_number(frame[column])]
     answers = [column for column in likely if frame[column].dropna().isin([0, 1]).all()]
     lower_is_better = [column for column in columns if words_of(column) & LOWER_IS_BETTER]
-    return fractions or answers or lower_is_better or likely
+    if any(named.varies(frame[column]) for column in fractions):
+        return fractions
+    others = [c for c in columns if c not in likely and named.varies(frame[c])]
+    if not all(is_whole_number(frame[column]) for column in others):  # rather than a flag
+        return lower_is_better
+    return answers or lower_is_better or likely
 
 
 def are_one_measure(columns: Sequence[str], with_word: Sequence[str], roles: named.Roles) -> bool:
@@ -477,6 +497,8 @@ def guessed_rest(
     if PLACES & {*columns}:
         return {}
     units = roles.words().intersection(UNITS)
+    if roles.value:  # a run that failed is no repetition
+        frame = frame[frame[roles.value].notna()]
     for column in columns:
         word = numbered_word(frame[column])
         if word and word not in units:

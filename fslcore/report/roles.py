@@ -521,7 +521,7 @@ def add_spread(frame: pd.DataFrame, options: Options, roles: Roles) -> None:
 
 def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
     """Raise `InputError` for what is no sample: curves of training, trials, summaries, shots in headers."""
-    keys = roles.key_columns()
+    keys = [*roles.key_columns(), *names_of_rows(frame, roles)]
     are_told_apart = bool(keys) and not frame.duplicated(keys).any()  # then steps are a setting
     # Of settings that Optuna, and scikit-learn, tried.
     prefixes = ("params_", "param_") if "params" in frame else ("params_",)
@@ -560,7 +560,8 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
     open_columns = unnamed_columns(frame, roles)
     words = set().union(*map(words_of, open_columns))
     is_log = bool(words & {"train", "training"}) and bool(words & {"val", "valid", "loss", "lr"})
-    if is_log and not roles.method and roles.words().isdisjoint(UNITS):
+    is_one_run = not roles.method and not are_told_apart and roles.words().isdisjoint(UNITS)
+    if is_log and is_one_run:
         raise InputError(
             f"{name} has the columns {', '.join(open_columns[:6])}: a log of one training, "
             "whose rows are no independent sample. Bring the final test of several seeds, tasks or "
@@ -570,6 +571,12 @@ def check_sample(frame: pd.DataFrame, roles: Roles, name: str) -> None:
     numbers = [column for column in possible if re.fullmatch(r"\d+", column)]
     if len(numbers) > 1 and roles.method:
         raise InputError(f"{name}: {columns_called_by_numbers(numbers)}")
+
+
+def names_of_rows(frame: pd.DataFrame, roles: Roles) -> list[str]:
+    """The columns of text without a role that may name runs; times are no names."""
+    texts = [column for column in unnamed_columns(frame, roles) if not is_numeric(frame[column])]
+    return [c for c in texts if plain_name(c) not in FACTS and "time" not in words_of(c)]
 
 
 def columns_called_by_numbers(columns: Sequence[str]) -> str:
@@ -717,7 +724,8 @@ def reading_sentence(
     ``summaries`` are the units that were left out as means of the others.
     """
     count = rows["method"].nunique()
-    source = f" (column {roles.method})" if roles.method else ""
+    is_nameless = roles.method is not None and INDEX_NAME.fullmatch(roles.method) is not None
+    source = f" ({'' if is_nameless else 'column '}{roles.method})" if roles.method else ""
     if "method" in roles.wide_words():
         more = ", …" if len(roles.wide) > SHOWN else ""
         source = f" (columns {', '.join([*roles.wide][:SHOWN])}{more})"

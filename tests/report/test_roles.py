@@ -96,6 +96,16 @@ OPEN = {
     "shares beside others": (pd.DataFrame({"case": range(30), "Dice": OURS / 100, "HD95": BASE}), "Dice, HD95 may each be the values"),
     "an accuracy beside other names": (WIDE.assign(accuracy=BASE), "base, ours have no role"),
     "ranks": (pd.DataFrame({"dataset": [*"abc"], "SVM": [1, 2, 2], "RF": [2, 1, 1]}), "SVM, RF may each be the values"),
+    "rates of one kind": (pd.DataFrame({"column 1": [*"abcde"], "win_rate": HARD[:5], "discrete_win_rate": HARD[5:10], "standard_error": 1.5, "n_wins": range(5)}), "win_rate, discrete_win_rate may each be the values"),
+    "times and flags beside errors": (
+        pd.DataFrame({"system": np.repeat(["a", "b"], 8), "utterance": [*range(8)] * 2, "cer": HARD[:16], "wer": HARD[:16], "total_sec": OURS[:16], "is_imputed": 0}),
+        "cer, wer may each be the values",
+    ),
+    "a flag beside validation": (pd.DataFrame({"exp": [*"abcd"], "val_acc": HARD[:4], "frozen": [0, 1, 1, 0]}), "exp, val_acc, frozen have no role"),
+    "measures in a column": (
+        pd.concat([LONG.rename(columns={"accuracy": "result"}).assign(metric=m) for m in ("auc", "logloss")]),
+        "metric has 2 measures, auc, logloss: choose one, such as .*metric=auc",
+    ),
     "two accuracies": (LONG.rename(columns={"accuracy": "zero_shot_acc"}).assign(few_shot_acc=HARD.repeat(2)), "zero_shot_acc, few_shot_acc may each be the values"),
     "measures of data sets": (
         pd.DataFrame({"model": ["ours", "base"], **{f"{d}.{m}": HARD[:2] for d in ("piqa", "arc") for m in ("acc", "acc_norm")}}),
@@ -233,8 +243,28 @@ NO_SAMPLE = {
     "leaderboard": (pd.DataFrame({"model": [*"abc"], "accuracy": [71, 72, 73]}), "one number per method"),
     "summary": (pd.DataFrame(LONG.describe().reset_index(names="statistic")), "is a summary"),
     "report of classes": (pd.DataFrame({"column 1": ["cat", "dog", "macro avg", "weighted avg"], "precision": HARD[:4], "f1-score": HARD[:4], "support": [9, 5, 14, 14]}), "is a summary"),
+    "votes": (pd.DataFrame({"model_a": ["x", "y"], "model_b": ["y", "z"], "winner": ["model_a", "tie"]}), "votes between two methods"),
     "shots in the header": (pd.DataFrame({"method": ["a", "b"], "1": [5, 6], "2": [6, 7], "16": [8, 9]}), "numbers of shots"),
 }  # fmt: skip
+
+
+def test_steps_of_runs_that_have_names_are_no_curve():
+    """The last step of each run in an export of Weights & Biases was refused as a training curve."""
+    table = LONG.assign(Name=LONG["method"] + "-" + LONG["task"].astype(str), _step=range(60))
+    results = proposed.from_frame(table.rename(columns={"task": "seed"}))
+    assert results.shape is Shape.SEEDS and "left out: Name, _step" in results.reading[0]
+    with refuses("training curve"):  # a time names no run
+        times = [f"10:{k}" for k in range(20)]
+        Results.from_frame(pd.DataFrame({"date": times, "step": range(20), "test_acc": HARD[:20]}))
+    named_runs = pd.DataFrame({"exp": [*"abc"], "train_loss": HARD[:3], "val_acc": BASE[:3]})
+    with refuses("have no role"):
+        Results.from_frame(named_runs)
+
+
+def test_a_run_that_failed_is_no_repetition():
+    failed = LONG.iloc[:1].assign(accuracy=np.nan, notes="crashed")
+    table = pd.concat([LONG.assign(notes="finished"), failed])
+    assert proposed.from_frame(table).pairs["difference"][0] == pytest.approx(GAP)
 
 
 def test_an_iteration_may_be_a_training_of_its_own():
@@ -302,6 +332,21 @@ def test_a_measure_that_is_no_accuracy_has_its_own_unit_and_no_bounds():
     results = Results.from_frame(table, value="reward")
     assert not results.percent and results.pairs["difference"][0] == pytest.approx(1000 * GAP)
     assert "points" not in results.lines()[0] and "reward as written" in results.lines()[1]
+
+
+def test_numbers_without_a_name_may_measure_anything(tmp_path):
+    """They were called accuracies in percent, and nothing else could be said."""
+    np.savez(tmp_path / "r.npz", ours=HARD.reshape(5, 6) / 10, base=HARD.reshape(5, 6) / 20)
+    roles = {"method": "array", "unit": {"row": "run", "column": "task"}}
+    with refuses("name their measure"):
+        mixed = {"ours": HARD.reshape(5, 6) / 60, "base": HARD.reshape(5, 6) / 70}
+        np.savez(tmp_path / "mixed.npz", **mixed)
+        Results.read(tmp_path / "mixed.npz", **roles)
+    assert "(assumed, as no name says so)" in Results.read(tmp_path / "r.npz", **roles).reading[0]
+    scores = Results.read(tmp_path / "mixed.npz", **roles, value="return")
+    assert not scores.percent and "return as written (higher is better)" in scores.reading[0]
+    with refuses("loss: lower is better"):
+        Results.read(tmp_path / "mixed.npz", **roles, value="loss")
 
 
 def test_what_a_plus_minus_is_has_to_be_said():
@@ -746,6 +791,36 @@ def test_no_pattern_of_folders_is_proposed(tmp_path, monkeypatch):
     with pytest.raises(UnnamedRoles) as error:
         Results.read(["a", "b"])
     assert "{method}" not in str(error.value)
+
+
+def test_json_of_three_keys_is_read_by_all_of_them(tmp_path):
+    values = {d: {m: {s: HARD[k] + s for s in range(3)} for k, m in enumerate("ab")} for d in "xy"}
+    (tmp_path / "r.json").write_text(json.dumps(values))
+    roles = {"method": "key 2", "by": ["key 1"], "unit": {"key 3": "seed"}, "value": "accuracy"}
+    results = Results.read(tmp_path / "r.json", **roles)
+    assert {*results.methods["n"]} == {3} and len(results.pairs) == 2
+    (tmp_path / "r.json").write_text(
+        json.dumps({"x": {"a": 1, "b": {"c": 2}}, "y": {"a": 1, "b": 2}})
+    )
+    with refuses("numbers at different depths"):
+        Results.read(tmp_path / "r.json")
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        ([{"image_id": 3, "bbox": [0, 0, 9, 9], "score": 0.5}] * 3, "has detections"),
+        (
+            {"results": {"arc": {"acc,none": 0.4}}, "configs": {}, "versions": {}},
+            "means of lm-eval",
+        ),
+    ],
+    ids=["detections", "lm-eval"],
+)
+def test_json_without_results_is_refused_as_what_it_is(content, words, tmp_path):
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    with refuses(words):
+        Results.read(tmp_path / "r.json")
 
 
 def test_values_inside_of_what_was_left_out_are_named(tmp_path):

@@ -99,9 +99,7 @@ def with_supports(tables: Sequence[Table]) -> list[Table]:
     for table in tables:
         for key, prompt in keyed_prompts(table):
             prompts_of_item[key].append(prompt[::-1])
-    ends = {}
-    for key, prompts in prompts_of_item.items():
-        ends[key] = len(commonprefix(prompts))  # noqa: RUF071
+    ends = {key: len(commonprefix(turned)) for key, turned in prompts_of_item.items()}  # noqa: RUF071
     completed = []
     for table in tables:
         if PROMPT in table.frame:

@@ -19,7 +19,7 @@ from . import analysis, roles as named, shapes
 from .model import Table, UnnamedRoles
 from .numbers import number_in
 from .options import UNITS, Options
-from .read import matching, path_pattern
+from .read import NAMES_OF_PARTS, matching, path_pattern
 from .roles import BRACKETS, FILE, PLUS_MINUS, Direction, Unassigned, is_numeric
 from .vocabulary import (
     FACTS,
@@ -165,10 +165,8 @@ def proposal(asked: Question) -> tuple[Question, str]:
     has_files = FILE in named.one_frame(asked.tables) and FILE not in columns
     pattern = path_pattern(asked.files) if len(asked.files) == len(asked.tables) else None
     if has_files and pattern and "{}" in pattern:
-        return asked, (
-            f"The parts of the paths need names: fslcore report {quoted(pattern)}, with method, "
-            "dataset, seed or another word in each pair of braces"
-        )
+        line = f"fslcore report {quoted(pattern)}{NAMES_OF_PARTS}"
+        return asked, f"The parts of the paths need names: {line}"
     return completed(with_pattern(asked, pattern) if has_files and pattern else asked)
 
 

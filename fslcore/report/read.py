@@ -33,21 +33,12 @@ TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".dat", ".log", ".out", ".md", ".tex", "
 PREDICTIONS = {"predictions", "preds", "ypred", "groundtruths", "groundtruth", "ytrue"}
 BOXES = {"bbox", "segmentation", "boxes"}
 NUMBERED_PARTS = ("seed", "run", "fold", "task", "split")  # of a path, before their number
+NAMES_OF_PARTS = ", with method, dataset, seed or another word in each pair of braces"
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip", ".7z", ".tar", ".tgz")
 PICKLES = (".pkl", ".pickle", ".pt", ".pth")
 BYTES_OF_XML = 10  # of memory per byte of a spreadsheet's XML: its cells as objects of Python
 BYTES_OF_CELL = 8  # of a table in memory, at least
 ROWS_OF_TEXTS = 64  # of a Parquet file, whose texts are measured together
-
-
-def refuse(problems: Sequence[str]) -> None:
-    """Raise `InputError` with all problems in one line; nothing if there is none."""
-    problems = list(dict.fromkeys(problems))
-    if len(problems) == 1:
-        raise InputError(problems[0])
-    if problems:
-        numbered = [f"({number}) {problem}" for number, problem in enumerate(problems, 1)]
-        raise InputError(f"{len(problems)} problems: {'; '.join(numbered)}")
 
 
 def read_tables(files: Sequence[FilePath], options: Options) -> list[Table]:
@@ -64,7 +55,12 @@ def read_tables(files: Sequence[FilePath], options: Options) -> list[Table]:
             tables.append(replace(read_table(file.path, options), parts=file.parts or None))
         except InputError as error:
             problems.append(str(error))
-    refuse(problems)
+    problems = [*dict.fromkeys(problems)]
+    if len(problems) > 1:
+        numbered = [f"({number}) {problem}" for number, problem in enumerate(problems, 1)]
+        raise InputError(f"{len(problems)} problems: {'; '.join(numbered)}")
+    if problems:
+        raise InputError(problems[0])
     return logs.with_supports(tables)
 
 
@@ -106,10 +102,9 @@ def without_files(path: Path) -> str:
     if not files:
         return f"{path} has no files"
     pattern = path_pattern(files) or f"{path}/{{method}}/results.json"
-    to_name = ", with method, dataset, seed or another word in each pair of braces"
     return (
         f"{path} has folders and no files; name those to read by a pattern, such as '{pattern}'"
-        f"{to_name if '{}' in pattern else ''}"
+        f"{NAMES_OF_PARTS if '{}' in pattern else ''}"
     )
 
 

@@ -32,7 +32,6 @@ from .vocabulary import (
     VOCABULARY,
     VOTES,
     is_accuracy,
-    is_lower_better,
     kind_of_spread,
     plain_name,
     words_of,
@@ -605,7 +604,7 @@ def direction_of(roles: Roles, options: Options, tables: Sequence[Table]) -> boo
         return True
     if any("↑" in name for name in names) or (value and is_accuracy(value)):
         return False
-    asked = [name for name in names if is_lower_better(name)]
+    asked = [name for name in names if words_of(name) & LOWER_IS_BETTER]
     if not value:
         for table in tables:
             asked += words_of(table.stem) & (LOWER_IS_BETTER - {"time", "times", "error"})

@@ -100,11 +100,6 @@ def kind_of_spread(name: object, value: object) -> str | None:
     return known or (kinds[0] if is_alike else None)
 
 
-def is_lower_better(name: object) -> bool:
-    """Whether a name is that of an error, a loss or a time."""
-    return bool(words_of(name) & LOWER_IS_BETTER)
-
-
 def is_accuracy(name: object) -> bool:
     """Whether a name is one of the vocabulary's for accuracies."""
     return ROLE_OF.get(plain_name(name)) == "value"

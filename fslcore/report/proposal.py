@@ -511,6 +511,7 @@ def guessed_rest(
     own = {column: unit_like(column, frame[column], units) for column in columns}
     own = {c: word for c, word in own.items() if word and not frame.duplicated([*keys, c]).any()}
     own = {c: word for c, word in own.items() if methods_of_values(c, roles, frame).median() > 1}
+    own = {c: word for c, word in own.items() if words_of(c) & (LIKE_ITEMS | LIKE_RUNS)} or own
     if len(own) == 1:
         return {"unit": own}
     settings = [column for column in columns if frame[column].nunique() <= FEW_VALUES]

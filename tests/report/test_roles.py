@@ -41,6 +41,7 @@ PROPOSED = {
     **{word: (renamed(method=word), GAP) for word in ("framework", "trainer", "policy", "pipeline_name", "backbone")},
     **{word: (renamed(task=word), GAP) for word in ("uid", "number_of_try")},
     "another word for accuracy": (renamed(accuracy="result"), GAP),
+    "texts beside an id": (renamed(task="id").assign(prompt=[f"text {k}" for k in range(30)] * 2), GAP),
     "a column per method": (WIDE, GAP),
     "no column for tasks": (WIDE.drop(columns="task"), GAP),
     "data sets": (DATASETS, OF_DATASETS),

@@ -158,6 +158,8 @@ def chosen_methods(methods: dict[str, MethodTasks], options: Options) -> dict[st
         for shared in [tasks.number for tasks in chosen.values()]:
             for name, tasks in chosen.items():
                 chosen[name] = tasks.at(np.isin(tasks.number, shared))
+        if min(len(tasks.number) for tasks in chosen.values()) < 2:
+            raise InputError("common=True: no two tasks are shared by all methods")
     return chosen
 
 

@@ -162,6 +162,13 @@ def test_options_leave_out_and_the_better_is_first_where_two_are_compared(tmp_pa
         proposed.read(tmp_path, where=["method=Z"])
 
 
+def test_methods_that_share_no_two_tasks_are_not_compared_on_common_ones(tmp_path, closed):
+    played(tmp_path / "a.jsonl", closed[:100])
+    played(tmp_path / "b.jsonl", closed[99:], "B")
+    with refuses("common=True: no two tasks are shared by all methods"):
+        proposed.read(tmp_path, common=True)
+
+
 def test_other_lines_are_tables_and_other_files_do_not_fit(tmp_path, closed):
     (tmp_path / "lines.jsonl").write_text(
         '{"ours": 0.5, "base": 0.4}\n' * 9 + '{"ours": 0.7, "base": 0.5}\n'

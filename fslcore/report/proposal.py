@@ -321,7 +321,8 @@ def guessed_values(
         return {"value": likely[0]} if likely else {}
     varying = [column for column in likely if named.varies(frame[column])]
     measured = [c for c in likely if c in varying or is_as_large(c, varying, frame)]
-    if all(column.isdecimal() for column in measured):  # seeds rather than methods
+    are_numbered = all(column.isdecimal() for column in measured)
+    if are_numbered and "dataset" in roles.words():  # seeds of a data set rather than methods
         raise InputError(named.columns_called_by_numbers(measured))
     check_one_measure(measured)
     others = [column for column in numeric if column not in likely]

@@ -36,14 +36,14 @@ def level_text(level: float) -> str:
 
 
 def without_markup(text: str) -> str:
-    """Text without bold, italic and underlining of LaTeX and Markdown, and without links."""
-    text = LINK.sub(lambda match: match[1] or "", text)
+    """Text without bold, italic and underlining of LaTeX and Markdown."""
     return MARKUP.sub(lambda match: match[match.lastindex or 0], text).strip()
 
 
 def number_in(text: str) -> re.Match[str] | None:
     """The number of a cell such as '71.3 ± 0.4 %', and the one behind ±; None for other text."""
-    return CELL.fullmatch(without_markup(text.replace("−", "-")))
+    unlinked = LINK.sub(lambda match: match[1] or "", text)
+    return CELL.fullmatch(without_markup(unlinked.replace("−", "-")))
 
 
 def half_width_of(match: re.Match[str]) -> str:

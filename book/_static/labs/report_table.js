@@ -22,8 +22,8 @@
 
   // ---------------------------------------------------------------- cells
 
-  const withoutMarkup = text => text.replace(LINK, (whole, shown) => shown ?? "").replace(MARKUP, (whole, ...groups) => groups.find(group => typeof group === "string") ?? "").trim();
-  const numberIn = text => CELL.exec(withoutMarkup(text.replaceAll("−", "-")));
+  const withoutMarkup = text => text.replace(MARKUP, (whole, ...groups) => groups.find(group => typeof group === "string") ?? "").trim();
+  const numberIn = text => CELL.exec(withoutMarkup(text.replace(LINK, (whole, shown) => shown ?? "").replaceAll("−", "-")));
   const isValue = text => numberIn(text) !== null || (text.trim() !== "" && EMPTY_CELLS.has(text.trim().toLowerCase()));
 
   /** The text with each control character as its escape: those that change the direction of text included. */

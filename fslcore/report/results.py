@@ -46,10 +46,10 @@ class Results(Conclusions):
         place, target, a, b (a has the better mean), difference (a - b), low, high, half_width, p,
         p_holm (Holm's correction over all pairs of a target), n, units_better and units_worse (of
         paired units, on how many a is better and worse), spread, test, verdict, detectable (the
-        true difference that these data show with 80 % power), effect_size (the difference over the
-        standard deviation of paired differences, Cohen's d_z; of other comparisons as ``effect``
-        names it); over data sets also decisive (those without each of which the pair is not
-        significant alone).
+        true difference that these data would detect with 80 % power), effect_size (the difference
+        over the standard deviation of paired differences, Cohen's d_z; of other comparisons as
+        ``effect`` names it); over data sets also decisive (those without each of which the pair is
+        not significant alone).
     reading : tuple of str
         How the files were read.
     applies, assumptions, cautions : tuple of str

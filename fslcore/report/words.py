@@ -105,12 +105,12 @@ def corrected_p(pair: pd.Series, results: Conclusions) -> str:
 
 
 def detectable_text(pair: pd.Series, results: Conclusions, digits: int) -> str:
-    """The smallest true difference that these data would show."""
+    """The smallest true difference that these data would detect."""
     size = pair["detectable"]
     if not size > 0 or (results.percent and size > PERCENT):
         return ""
     points = " points" if results.percent else ""
-    return f" These data show a true difference of {signed(size, digits)}{points} with 80 % power."
+    return f" These data would detect a true difference of {signed(size, digits)}{points} with 80 % power."
 
 
 def chosen_pairs(results: Conclusions) -> pd.DataFrame:

@@ -161,9 +161,7 @@ def test_these_data_show_what_a_power_analysis_says(methods):
     for pair in pairs.itertuples():
         effect = TTestPower().solve_power(nobs=12, alpha=0.05 / len(pairs), power=0.8)
         assert pair.detectable == pytest.approx(effect * pair.spread, rel=1e-4)
-        sentence = (
-            f"These data show a true difference of {pair.detectable:.2f} points with 80 % power."
-        )
+        sentence = f"These data would detect a true difference of {pair.detectable:.2f} points with 80 % power."
         assert sum(sentence in line for line in results.lines()) == 1
 
 
@@ -171,7 +169,7 @@ def test_two_data_sets_show_no_difference_that_accuracies_can_have():
     table = pd.DataFrame({"dataset": ["x", "y"], "a": [40.0, 80.0], "b": [60.0, 40.0]})
     results = report_on(table)
     assert results.pairs["detectable"][0] > 100
-    assert not any("These data show" in line for line in results.lines())
+    assert not any("These data would detect" in line for line in results.lines())
 
 
 def test_ranks_follow_from_the_significant_pairs():

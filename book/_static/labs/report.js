@@ -32,10 +32,10 @@
     return p < alpha && alpha <= p_holm ? `${pText(p)} alone, ${twoDigits(p_holm)} after Holm` : `${pText(p_holm)}, Holm`;
   }
 
-  /** The smallest true difference that these data would show. */
+  /** The smallest true difference that these data would detect. */
   function detectableText({ detectable }, { percent }, digits) {
     if (!(detectable > 0) || (percent && detectable > 100)) return "";
-    return ` These data show a true difference of ${signed(detectable, digits)}${percent ? " points" : ""} with 80 % power.`;
+    return ` These data would detect a true difference of ${signed(detectable, digits)}${percent ? " points" : ""} with 80 % power.`;
   }
 
   /** '10 of 11 data sets', on which the first is better; empty where units are many or unpaired. */

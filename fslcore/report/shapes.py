@@ -190,40 +190,47 @@ def without_summaries(rows: pd.DataFrame, blocks: Sequence[str]) -> tuple[pd.Dat
         texts = rows[key].astype(str)
         summaries = {text for text in texts.unique() if is_summary(text)}
         if key != "method" and key not in blocks:
-            summaries |= mean_of_the_others(rows, key)
+            summaries |= means_of_the_others(rows[~texts.isin(summaries)], key)
         if summaries and len(summaries) < texts.nunique():
             left += sorted(summaries)
             rows = rows[~texts.isin(summaries)]
     return rows.copy(), left
 
 
-def mean_of_the_others(rows: pd.DataFrame, key: str) -> set[str]:
-    """The last unit, where it has a name and its values are the means of the others, which hardly
-    comes by chance; empty otherwise.
+def means_of_the_others(rows: pd.DataFrame, key: str) -> set[str]:
+    """Units that have a name and whose values are the means of the others', which hardly comes by
+    chance.
     """
-    texts = rows[key].astype(str)
-    last = texts.iloc[-1]
-    if last.isdecimal() or texts.nunique() < FEW_VALUES:
+    names = rows[key].astype(str)
+    if names.nunique() < FEW_VALUES or names.str.isdecimal().all():
         return set()
     known = {"accuracy", "half_width", "total", named.PLACE, key}
     places = [column for column in rows if column not in known]
-    is_last = texts == last
-    of_others = rows[~is_last].groupby(places, dropna=False)["accuracy"]
-    table = of_others.agg(["mean", "min", "max"])
-    table["last"] = rows[is_last].groupby(places, dropna=False)["accuracy"].mean()
-    unit = unit_of_last_digit(table["last"])
-    are_means = ((table["last"] - table["mean"]).abs() <= unit).all()
-    chance = (2 * unit / (table["max"] - table["min"])).clip(upper=1).prod()
-    return {last} if are_means and chance < SMALL_CHANCE else set()
+    place = rows.groupby(places, dropna=False).ngroup()
+    values = rows["accuracy"].groupby([names, place]).mean().unstack()
+    of_others = (values.sum() - values) / (values.notna().sum() - 1)
+    units = units_of_last_digits(values)
+    are_means = (values - of_others).abs().le(units, axis=0).all(axis=1)
+    # A unit is hard for all methods: after the first, only differences from it are evidence.
+    evidence = values.sub(values[0], axis=0)
+    evidence[0] = values[0]
+    ranges = evidence.max() - evidence.min()
+    found = set()
+    for name in values.index[are_means]:
+        chance = len(values) * (2 * units[name] / ranges).clip(upper=1).prod()
+        if not name.isdecimal() and chance < SMALL_CHANCE:
+            found.add(name)
+    return found
 
 
-def unit_of_last_digit(values: pd.Series) -> float:
-    """The smallest step between numbers with as many digits behind the point as these have."""
-    for digits in range(MOST_DIGITS):
+def units_of_last_digits(values: pd.DataFrame) -> pd.Series:
+    """By row, the smallest step between numbers with as many digits behind the point."""
+    units = pd.Series(10.0**-MOST_DIGITS, values.index)
+    for digits in reversed(range(MOST_DIGITS)):
         steps = values * 10**digits
-        if np.allclose(steps, steps.round(), rtol=0, atol=1e-6):
-            return 10.0**-digits
-    return 10.0**-MOST_DIGITS
+        are_steps = ((steps - steps.round()).abs() <= 1e-6).all(axis=1)
+        units[are_steps] = 10.0**-digits
+    return units
 
 
 def check_methods(methods: Iterable[str], options: Options) -> None:

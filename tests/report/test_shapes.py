@@ -57,9 +57,28 @@ def test_a_last_row_of_means_is_no_unit(name):
     assert f"left out: rows called {name}" in results.reading[0]
 
 
-def test_a_last_row_that_is_near_the_mean_is_a_unit():
+def test_a_row_of_means_is_no_unit_wherever_it_stands():
+    table = datasets_by_methods().round(2).replace("Average", "GM")
+    for rows in (table.iloc[::-1], table.sample(frac=1, random_state=1)):
+        assert {*report_on(rows).methods["n"]} == {len(DATASETS)}
+
+
+def test_a_row_that_is_near_the_mean_is_a_unit():
     table = datasets_by_methods().iloc[:-1].round(2)
     table.loc[len(table)] = ["Z", table["CoOp"].mean() + 0.2, table["Ours"].mean()]
+    assert {*report_on(table).methods["n"]} == {len(DATASETS) + 1}
+
+
+def test_a_row_near_the_mean_of_methods_that_agree_is_a_unit():
+    """In whole percent it may come by chance, however many methods there are."""
+    table = datasets_by_methods().iloc[:-1].round()
+    names = ["CoOp", *(f"Variant {letter}" for letter in "ABCDEFGH")]
+    for name in names:
+        table[name] = table["CoOp"]
+        table.loc[names.index(name), name] += 1
+    means = table[names].mean().round()
+    table = table[["Dataset", *names]]
+    table.loc[len(table)] = ["Z", *means]
     assert {*report_on(table).methods["n"]} == {len(DATASETS) + 1}
 
 

@@ -8,6 +8,7 @@
   const SAMPLE_KEYS = ["seed", "draw", "run", "fold", "support"];
   const FEW_VALUES = 4; // different values of a block that may come again by chance
 
+  const isDecimal = text => /^\d+$/.test(text);
   const distinct = (rows, key) => [...new Set(rows.map(row => row[key]))];
   /** Groups of rows by their values of some keys, in order of appearance. */
   const grouped = (rows, keys) => [...Map.groupBy(rows, row => JSON.stringify(keys.map(key => row[key]))).values()];
@@ -107,7 +108,8 @@
     let kept = rows;
     for (const key of ["task", "item", "dataset", "class", "method", "seed", "run", "fold", "draw", ...blocks.filter(block => !SETTINGS.includes(block))]) {
       const names = hasKey(kept, key) ? distinct(kept, key).map(textOf) : [];
-      const summaries = names.filter(name => isSummary(name) || (key !== "method" && !blocks.includes(key) && name === meanOfOthers(kept, key, names)));
+      const summaries = names.filter(isSummary);
+      if (key !== "method" && !blocks.includes(key)) summaries.push(...meansOfOthers(kept.filter(row => !summaries.includes(textOf(row[key]))), key));
       if (!summaries.length || summaries.length === names.length) continue;
       left.push(...summaries.sort());
       kept = kept.filter(row => !summaries.includes(textOf(row[key])));
@@ -115,18 +117,27 @@
     return [kept, left];
   }
 
-  /** The last unit, where it has a name and its values are the means of the others, which hardly comes by chance; null otherwise. */
-  function meanOfOthers(rows, key, names) {
-    const last = textOf(rows.at(-1)[key]), others = Object.keys(rows[0]).filter(name => !["accuracy", "total", "place", key].includes(name));
-    if (/^\d+$/.test(last) || names.length < FEW_VALUES) return null;
-    const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length;
-    const places = grouped(rows, others).map(part => Object.groupBy(part.filter(row => !Number.isNaN(row.accuracy)), row => textOf(row[key]) === last));
-    if (!places.every(part => part.true && part.false)) return null;
-    const lasts = places.map(part => mean(part.true.map(row => row.accuracy))), means = places.map(part => mean(part.false.map(row => row.accuracy)));
-    const ranges = places.map(part => Math.max(...part.false.map(row => row.accuracy)) - Math.min(...part.false.map(row => row.accuracy)));
-    const areSteps = digits => lasts.every(value => Math.abs(value * 10 ** digits - Math.round(value * 10 ** digits)) <= 1e-6);
-    const unit = 10 ** -([0, 1, 2, 3, 4, 5].find(areSteps) ?? 6), chance = ranges.reduce((product, range) => product * Math.min(1, (2 * unit) / range), 1);
-    return chance < 1e-3 && lasts.every((value, i) => Math.abs(value - means[i]) <= unit) ? last : null;
+  /** Units that have a name and whose values are the means of the others', which hardly comes by chance. */
+  function meansOfOthers(rows, key) {
+    const names = distinct(rows, key).map(textOf), others = Object.keys(rows[0] ?? {}).filter(name => !["accuracy", "total", "place", key].includes(name));
+    if (names.length < FEW_VALUES || names.every(isDecimal)) return [];
+    const sum = values => values.reduce((total, value) => total + value, 0);
+    const places = grouped(rows, others).map(part => {
+      const units = Map.groupBy(part.filter(row => !Number.isNaN(row.accuracy)), row => textOf(row[key]));
+      return new Map([...units].map(([name, unit]) => [name, sum(unit.map(row => row.accuracy)) / unit.length]));
+    });
+    const sums = places.map(place => sum([...place.values()]));
+    // A unit is hard for all methods: after the first, only differences from it are evidence.
+    const evidence = places.map((place, i) => [...place].map(([name, value]) => (i ? value - places[0].get(name) : value)).filter(Number.isFinite));
+    const ranges = evidence.map(values => values.reduce((a, b) => Math.max(a, b), -Infinity) - values.reduce((a, b) => Math.min(a, b), Infinity));
+    return names.filter(name => {
+      const values = places.map(place => place.get(name));
+      if (isDecimal(name) || values.includes(undefined)) return false;
+      const areSteps = digits => values.every(value => Math.abs(value * 10 ** digits - Math.round(value * 10 ** digits)) <= 1e-6);
+      const unit = 10 ** -([0, 1, 2, 3, 4, 5].find(areSteps) ?? 6), areMeans = places.every((place, i) => Math.abs(values[i] - (sums[i] - values[i]) / (place.size - 1)) <= unit);
+      const chance = ranges.reduce((product, range) => product * (range > 0 ? Math.min(1, (2 * unit) / range) : 1), names.length);
+      return areMeans && chance < 1e-3;
+    });
   }
 
   /** Rows that have a value, with the key of their unit, and no row twice. */

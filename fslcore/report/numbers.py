@@ -11,12 +11,12 @@ PLUS_MINUS = r"(?:±|\+\s*/?\s*-|\$?\\pm\$?)"
 NUMBER = r"[-+]?(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][-+]?\d+)?"
 CELL = re.compile(
     rf"\$?\s*({NUMBER})\s*(?:\\?%)?\s*(?:{PLUS_MINUS}\s*(?P<half>{NUMBER})\s*(?:\\?%)?"
-    rf"\s*(?:\(\s*(?P<rank>{NUMBER})\s*\))?|(?:\(|\$?_\{{)\s*(?P<sign>{PLUS_MINUS})?\s*(?P<inside>{NUMBER})\s*[)}}])?"
+    rf"\s*(?:\(\s*(?P<rank>{NUMBER})\s*\))?"
+    rf"|(?:\(|\$?_\{{)\s*(?P<sign>{PLUS_MINUS})?\s*(?P<inside>{NUMBER})\s*[)}}])?"
     r"\s*(?:\\?%)?\s*\$?"
 )
-LINK = re.compile(
-    r"\[([^\[\]]*)\]\([^()\s]*\)|\[\^\w+\]"
-)  # of Markdown, and a mark of its footnotes
+# A link of Markdown, and a mark of a footnote.
+LINK = re.compile(r"\[([^\[\]]*)\]\([^()\s]*\)|\[\^\w+\]")
 MARKUP = re.compile(r"\\text(?:bf|it)\{([^{}]*)\}|\\(?:underline|mathbf)\{([^{}]*)\}|\*\*(.*?)\*\*")
 
 

@@ -443,9 +443,9 @@ def leave_out_numbers_of_rows(frame: pd.DataFrame, options: Options, roles: Role
     run = roles.column_of("run")
     if run is None or run in options.unit or not frame[run].is_unique:
         return
-    others = [column for column in (*roles.keys, *roles.blocks) if column != run]
-    names_rows = {roles.keys.get(column) for column in others} & {"task", "item", "class"}
-    keys = [roles.method, *others] if roles.method else others
+    keys = [column for column in roles.key_columns() if column != run]
+    others = [column for column in keys if column != roles.method]
+    names_rows = not {*UNIT_KEYS}.isdisjoint(roles.keys.get(column) for column in others)
     if names_rows or (others and not frame.duplicated(keys).any()):
         del roles.keys[run]
         roles.ignored[run] = "a number of rows"
